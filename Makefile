@@ -1,0 +1,49 @@
+# Two commands are enough: `make demo` and `make test`. Each installs, builds and runs, and skips what is done.
+SHELL := /bin/bash
+PRESET ?= release
+BUILD := build/$(PRESET)
+JOBS ?= $(shell nproc)
+SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+SOURCES = $(shell git ls-files '*.h' '*.cpp')
+
+.PHONY: demo test build bench asan format tidy clean
+
+demo: build
+	$(BUILD)/bin/recall_demo --output demo
+
+test: build
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+build: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS)
+	@ln -sf $(BUILD)/compile_commands.json compile_commands.json
+
+bench: build
+	@for program in $(BUILD)/bin/*_bench; do $$program || exit 1; done
+
+asan:
+	@$(MAKE) --no-print-directory test PRESET=asan
+
+format:
+	clang-format -i $(SOURCES)
+
+tidy: build
+	clang-tidy -p $(BUILD) --quiet $(filter lact/%.cpp,$(SOURCES))
+
+clean:
+	rm -rf build demo compile_commands.json
+
+$(BUILD)/build.ninja: CMakePresets.json build/packages
+	cmake --preset $(PRESET)
+
+# The package list is the only place that names what this project needs from Debian.
+build/packages: packages.txt
+	@mkdir -p build
+	@missing=$$(for p in $$(cat packages.txt); do \
+	    dpkg-query -W -f='$${db:Status-Status}' $$p 2>/dev/null | grep -q '^installed' || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+	    echo "installing:" $$missing; \
+	    $(SUDO) apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	fi
+	@touch $@

@@ -1,0 +1,15 @@
+# `cmake --install` puts the library, its headers, the program and a CMake package in place, so that a project can say
+# find_package(lact) and link to lact::lact.
+include(CMakePackageConfigHelpers)
+set(LACT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/lact)
+
+install(TARGETS lact EXPORT lactTargets)
+install(TARGETS lact_program)
+install(DIRECTORY lact/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lact FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/configs FILES_MATCHING PATTERN "*.json")
+install(EXPORT lactTargets NAMESPACE lact:: DESTINATION ${LACT_CMAKE_DIR})
+configure_package_config_file(cmake/lactConfig.cmake.in ${CMAKE_BINARY_DIR}/lactConfig.cmake
+  INSTALL_DESTINATION ${LACT_CMAKE_DIR})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/lactConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/lactConfig.cmake ${CMAKE_BINARY_DIR}/lactConfigVersion.cmake cmake/dependencies.cmake
+  DESTINATION ${LACT_CMAKE_DIR})

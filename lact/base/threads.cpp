@@ -1,0 +1,70 @@
+#include "lact/base/threads.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/native/DispatchStub.h>
+#include <dlfcn.h>
+#include <sched.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "lact/base/error.h"
+
+namespace lact {
+
+namespace {
+
+/// The file that the sgemm in use was loaded from, links resolved.
+std::string blas_file() {
+  Dl_info info{};
+  void* symbol = dlsym(RTLD_DEFAULT, "sgemm_");
+  if (symbol == nullptr || dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return "";
+  std::error_code ignored;
+  const auto resolved = std::filesystem::canonical(info.dli_fname, ignored);
+  return ignored ? info.dli_fname : resolved.string();
+}
+
+}  // namespace
+
+int available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+void use_threads(int count) {
+  LACT_CHECK(count >= 0, "--threads is {}, expected 0 (all cores) or more", count);
+  at::set_num_threads(count == 0 ? available_cores() : count);
+}
+
+int threads_in_use() { return at::get_num_threads(); }
+
+std::string blas_name() {
+  const std::string file = blas_file();
+  if (file.empty()) return "built into LibTorch";
+  const std::string folder = std::filesystem::path(file).parent_path().filename();
+  if (blas_is_reference()) return "reference BLAS";
+  if (file.find("openblas") != std::string::npos) return "OpenBLAS (" + folder + ")";
+  return file;
+}
+
+bool blas_is_reference() {
+  const std::string file = blas_file();
+  return file.find("/blas/libblas") != std::string::npos;
+}
+
+std::string cpu_capability() {
+  std::string name;
+  switch (at::native::get_cpu_capability()) {
+    case at::native::CPUCapability::DEFAULT: name = "default"; break;
+    case at::native::CPUCapability::AVX2: name = "AVX2"; break;
+    default: name = "AVX512"; break;
+  }
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bf16") != 0) name += ", bf16 instructions";
+#endif
+  return name;
+}
+
+}  // namespace lact

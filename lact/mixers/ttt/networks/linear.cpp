@@ -1,0 +1,34 @@
+// f(x) = W · x.
+#include "lact/mixers/ttt/network.h"
+#include "lact/ops/fast_weight.h"
+
+namespace lact::ttt {
+
+namespace {
+
+class Linear final : public FastWeightNetwork {
+ public:
+  std::vector<MatrixShape> matrices(int64_t in, int64_t /*hidden*/, int64_t out) const override {
+    return {{"weight", out, in}};
+  }
+
+  at::Tensor apply(const Matrices& weights, const at::Tensor& x) const override {
+    return ops::linear_apply(weights.at(0), x);
+  }
+
+  Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& pull,
+                   const Matrices& rates) const override {
+    return {ops::linear_descent(weights.at(0), k, pull, rates.at(0))};
+  }
+
+  double descent_passes() const override { return 1; }
+};
+
+}  // namespace
+
+const FastWeightNetwork& linear_network() {
+  static const Linear instance;
+  return instance;
+}
+
+}  // namespace lact::ttt
