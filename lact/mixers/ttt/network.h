@@ -18,6 +18,7 @@ struct MatrixShape {
   std::string name;
   int64_t out = 0;
   int64_t in = 0;
+  bool reads_tokens = true;  ///< its input is the token itself, not a hidden layer
 };
 
 class FastWeightNetwork {

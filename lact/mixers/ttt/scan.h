@@ -28,7 +28,7 @@ struct ScanInputs {
 struct FastWeightRule {
   const FastWeightNetwork& network;
   const FastWeightLoss& loss;
-  const UpdateRule& update;
+  UpdateRule update;
 };
 
 /// Runs the schedule, leaves the memory as it is after the last step, and returns [B, H, Tq, D_out].

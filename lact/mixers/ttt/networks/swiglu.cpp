@@ -12,7 +12,7 @@ ops::SwigluMatrices named(const Matrices& m) { return {.gate = m.at(0), .down = 
 class Swiglu final : public FastWeightNetwork {
  public:
   std::vector<MatrixShape> matrices(int64_t in, int64_t hidden, int64_t out) const override {
-    return {{"gate", hidden, in}, {"down", out, hidden}, {"up", hidden, in}};
+    return {{"gate", hidden, in}, {"down", out, hidden, /*reads_tokens=*/false}, {"up", hidden, in}};
   }
 
   at::Tensor apply(const Matrices& weights, const at::Tensor& x) const override {

@@ -1,0 +1,113 @@
+#include "lact/io/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "lact/base/error.h"
+
+namespace lact::io {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void cannot_write(const std::string& path, int error) {
+  fail("{}: cannot be written: {}", path, std::generic_category().message(error));
+}
+
+/// Where the bytes of `path` belong: the end of its symbolic links.
+fs::path resolve_target(const std::string& path) {
+  LACT_CHECK(!path.empty(), "the name of the file to write is empty");
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  LACT_CHECK(!fs::is_directory(status), "{}: cannot be written: it is a folder, expected a file", path);
+  if (fs::exists(status)) {
+    // Renaming over /dev/null or a pipe would replace it for everyone.
+    LACT_CHECK(fs::is_regular_file(status), "{}: cannot be written: it is not a regular file", path);
+    return fs::is_symlink(fs::symlink_status(path, error)) ? fs::canonical(path) : fs::path(path);
+  }
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty()) {
+    const fs::file_status parent = fs::status(folder, error);
+    LACT_CHECK(parent.type() != fs::file_type::not_found, "{}: cannot be written: the folder {} does not exist", path,
+               folder.string());
+    LACT_CHECK(parent.type() == fs::file_type::unknown || parent.type() == fs::file_type::none ||
+                   fs::is_directory(parent),
+               "{}: cannot be written: {} is not a folder", path, folder.string());
+  }
+  return path;
+}
+
+/// A new file beside `target`, removed again unless it is renamed.
+class TemporaryFile {
+ public:
+  TemporaryFile(const fs::path& target, const std::string& path) : path_(path), target_(target) {
+    static std::atomic<uint64_t> counter = 0;
+    do {
+      name_ = fmt::format("{}.{}-{}.tmp", target_.string(), getpid(), counter++);
+      // O_EXCL: a name left by an earlier process is never written into, the next number is tried.
+      descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor_ < 0 && (errno == EEXIST || errno == EINTR));
+    if (descriptor_ < 0) cannot_write(path_, errno);
+  }
+  ~TemporaryFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+    if (!renamed_) unlink(name_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+
+  void rename_to_target() {
+    if (fsync(descriptor_) != 0) cannot_write(path_, errno);
+    // close() reports late write errors of network file systems, and frees the descriptor even when it fails.
+    if (close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, errno);
+    if (std::rename(name_.c_str(), target_.c_str()) != 0) cannot_write(path_, errno);
+    renamed_ = true;
+    sync_folder();
+  }
+
+ private:
+  /// Makes the new name survive a power cut. Some file systems cannot do it; the file is complete all the same.
+  void sync_folder() const {
+    const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+    const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    fsync(descriptor);
+    close(descriptor);
+  }
+
+  const std::string& path_;
+  fs::path target_;
+  std::string name_;
+  int descriptor_ = -1;
+  bool renamed_ = false;
+};
+
+}  // namespace
+
+void FileWriter::write(const void* bytes, size_t count) {
+  const char* next = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t written = ::write(descriptor_, next, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) cannot_write(path_, errno);
+    next += written;
+    count -= static_cast<size_t>(written);
+  }
+}
+
+void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& write_contents) {
+  TemporaryFile file(resolve_target(path), path);
+  FileWriter writer(file.descriptor(), path);
+  write_contents(writer);
+  file.rename_to_target();
+}
+
+}  // namespace lact::io

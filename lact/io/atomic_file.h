@@ -1,0 +1,29 @@
+// Writes a file so that a reader finds either the old contents or all of the new ones: the bytes go to a temporary name
+// in the same folder, are synced to the disk and renamed. Nothing is left behind when that fails.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace lact::io {
+
+/// Takes a file's bytes in order; throws lact::Error when they cannot be stored (a full disk, say).
+class FileWriter {
+ public:
+  /// `path` is the name used in errors and must outlive the writer; the descriptor stays the caller's.
+  FileWriter(int descriptor, const std::string& path) : descriptor_(descriptor), path_(path) {}
+  void write(const void* bytes, size_t count);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+
+ private:
+  int descriptor_;
+  const std::string& path_;
+};
+
+/// Replaces the file at `path` by what `write_contents` writes. What it throws passes through, and the old file stays.
+/// A symbolic link is followed; a folder or device is an error. Callers in several threads or processes do not mix.
+void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& write_contents);
+
+}  // namespace lact::io

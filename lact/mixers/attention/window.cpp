@@ -1,0 +1,52 @@
+#include "lact/mixers/attention/window.h"
+
+#include <ATen/ATen.h>
+
+#include "lact/base/error.h"
+#include "lact/mixers/heads.h"
+#include "lact/ops/window_attention.h"
+
+namespace lact::attention {
+
+WindowAttention::WindowAttention(int64_t model_dim, const AttentionConfig& config) : config_(config) {
+  const int64_t width = head_width(model_dim, config.num_heads);
+  if (config.head_norm) {
+    const nn::NormOptions options = {nn::NormKind::rms, config.head_norm_epsilon};
+    q_norm_ = register_module("q_norm", std::make_shared<nn::Norm>(width, options));
+    k_norm_ = register_module("k_norm", std::make_shared<nn::Norm>(width, options));
+  }
+}
+
+std::unique_ptr<State> WindowAttention::initial_state(int64_t) { return std::make_unique<AttentionState>(); }
+
+at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
+  auto& state = dynamic_cast<AttentionState&>(any_state);
+  at::Tensor q = split_heads(in.q, config_.num_heads);
+  at::Tensor k = split_heads(in.k, config_.num_heads);
+  at::Tensor v = split_heads(in.v, config_.num_heads);
+  if (config_.head_norm) q = q_norm_->forward(q), k = k_norm_->forward(k);
+  if (config_.rope) {
+    const auto table = ops::rope_table(layout.positions.to(q.device()), q.size(3), *config_.rope);
+    q = ops::rope(q, table, config_.rope->pairs);
+    k = ops::rope(k, table, config_.rope->pairs);
+  }
+
+  int64_t first = layout.begin;
+  if (state.k.defined()) {
+    LACT_CHECK(state.first + state.k.size(1) == layout.begin,
+               "[attention] the state ends at token {} but the piece begins at {}", state.first + state.k.size(1),
+               layout.begin);
+    first = state.first;
+    k = at::cat({state.k, k}, 1);
+    v = at::cat({state.v, v}, 1);
+  }
+  const at::Tensor out = ops::window_attention(q, k, v, layout.window, layout.begin, first);
+
+  const int64_t keep = std::max(first, layout.keep_keys_from);
+  state.k = k.slice(1, keep - first);
+  state.v = v.slice(1, keep - first);
+  state.first = keep;
+  return out.flatten(2);
+}
+
+}  // namespace lact::attention

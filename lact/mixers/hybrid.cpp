@@ -1,0 +1,44 @@
+#include "lact/mixers/hybrid.h"
+
+#include <ATen/ATen.h>
+
+#include "lact/mixers/checks.h"
+
+namespace lact {
+
+HybridMixer::HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
+                         const attention::AttentionConfig& attention, std::shared_ptr<Core> memory, Rescaled rescaled)
+    : rescaled_(rescaled),
+      projection_(register_module("projection", std::make_shared<Projection>(model_dim, projection))),
+      attention_(
+          register_module("attention", std::make_shared<attention::WindowAttention>(model_dim, attention))),
+      memory_(register_module("memory", std::move(memory))) {
+  if (rescaled == Rescaled::none) return;
+  qk_scale_ = register_parameter("qk_scale", at::ones({2, model_dim}));
+  qk_shift_ = register_parameter("qk_shift", at::zeros({2, model_dim}));
+}
+
+std::unique_ptr<State> HybridMixer::initial_state(int64_t batch) {
+  auto state = std::make_unique<HybridState>();
+  state->attention = attention_->initial_state(batch);
+  state->memory = memory_->initial_state(batch);
+  return state;
+}
+
+Projected HybridMixer::rescale(const Projected& in) const {
+  const at::Tensor scale = qk_scale_.to(in.q.scalar_type()), shift = qk_shift_.to(in.q.scalar_type());
+  return {in.x, in.q * scale[0] + shift[0], in.k * scale[1] + shift[1], in.v};
+}
+
+at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& any_state) {
+  check_tokens(x, layout);
+  auto& state = dynamic_cast<HybridState&>(any_state);
+  const Projected raw = projection_->in(x);
+  const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw);
+  const at::Tensor local =
+      attention_->mix(rescaled_ == Rescaled::attention ? rescaled : raw, layout, *state.attention);
+  const at::Tensor distant = memory_->mix(rescaled_ == Rescaled::memory ? rescaled : raw, layout, *state.memory);
+  return projection_->out(local + distant);
+}
+
+}  // namespace lact

@@ -1,0 +1,43 @@
+// The in-layer hybrid of algorithm 2: window attention and another core (LaCT, or a baseline's recurrence) over shared
+// q, k, v; their outputs are added before the output projection.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "lact/mixers/attention/window.h"
+#include "lact/mixers/projection.h"
+
+namespace lact {
+
+/// Which of the two gets its own copy of q and k, scaled and shifted per channel by learned vectors.
+/// memory: the authors' language model and video. attention: the paper's algorithm 2.
+enum class Rescaled { memory, attention, none };
+constexpr std::array<std::pair<Rescaled, std::string_view>, 3> enum_names(Rescaled) {
+  return {{{Rescaled::memory, "memory"}, {Rescaled::attention, "attention"}, {Rescaled::none, "none"}}};
+}
+
+struct HybridState : State {
+  std::unique_ptr<State> attention, memory;
+};
+
+class HybridMixer : public Mixer {
+ public:
+  HybridMixer(int64_t model_dim, const ProjectionConfig& projection, const attention::AttentionConfig& attention,
+              std::shared_ptr<Core> memory, Rescaled rescaled);
+
+  std::unique_ptr<State> initial_state(int64_t batch) override;
+  at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
+
+ private:
+  Projected rescale(const Projected& in) const;
+
+  Rescaled rescaled_;
+  std::shared_ptr<Projection> projection_;
+  std::shared_ptr<attention::WindowAttention> attention_;
+  std::shared_ptr<Core> memory_;
+  at::Tensor qk_scale_, qk_shift_;  ///< [2, M]: row 0 for q, row 1 for k
+};
+
+}  // namespace lact

@@ -1,0 +1,160 @@
+#include "lact/mixers/layout.h"
+
+#include <ATen/ATen.h>
+
+#include "lact/base/error.h"
+#include "lact/ops/windows.h"
+
+namespace lact {
+
+namespace {
+
+at::Tensor line(int64_t begin, int64_t end) { return at::arange(begin, end, at::kLong).unsqueeze(1); }
+
+/// A whole sequence keeps nothing for later.
+SequenceLayout whole(int64_t tokens) {
+  SequenceLayout layout;
+  layout.tokens = layout.keep_keys_from = layout.keep_writes_from = tokens;
+  return layout;
+}
+
+/// (frame, row, column) of every token of a chunk whose first frame is `first_frame`; [tokens, 3].
+at::Tensor grid_positions(const ChunkGrid& grid, int64_t first_frame) {
+  const at::Tensor frame = at::arange(first_frame, first_frame + grid.frames, at::kLong);
+  const auto axes = at::meshgrid({frame, at::arange(grid.rows, at::kLong), at::arange(grid.columns, at::kLong)}, "ij");
+  return at::stack({axes[0].flatten(), axes[1].flatten(), axes[2].flatten()}, 1);
+}
+
+/// `range` without the parts that `covered` (sorted, disjoint) holds.
+std::vector<Range> subtract(Range range, const std::vector<Range>& covered) {
+  std::vector<Range> rest;
+  for (const auto& taken : covered) {
+    const Range before = {range.begin, std::min(range.end, taken.begin)};
+    if (!before.empty()) rest.push_back(before);
+    range.begin = std::max(range.begin, taken.end);
+  }
+  if (!range.empty()) rest.push_back(range);
+  return rest;
+}
+
+/// Adds a range to sorted disjoint ones; neighbours become one.
+void insert(std::vector<Range>& ranges, Range range) {
+  const auto by_begin = [](Range a, Range b) { return a.begin < b.begin; };
+  auto place = ranges.insert(std::lower_bound(ranges.begin(), ranges.end(), range, by_begin), range);
+  if (place != ranges.begin() && (place - 1)->end == place->begin) {
+    (place - 1)->end = place->end;
+    place = ranges.erase(place) - 1;
+  }
+  if (place + 1 != ranges.end() && place->end == (place + 1)->begin) {
+    place->end = (place + 1)->end;
+    ranges.erase(place + 1);
+  }
+}
+
+}  // namespace
+
+SequenceLayout causal_layout(int64_t tokens, int64_t chunk, int64_t window) {
+  SequenceLayout layout = whole(tokens);
+  layout.schedule = ttt::shifted_schedule(tokens, chunk);
+  layout.window = ops::sliding_window({0, tokens}, window);
+  layout.positions = line(0, tokens);
+  return layout;
+}
+
+SequenceLayout causal_piece(int64_t begin, int64_t tokens, int64_t chunk, int64_t window) {
+  SequenceLayout layout;
+  layout.begin = begin;
+  layout.tokens = tokens;
+  layout.schedule = ttt::shifted_piece(begin, tokens, chunk);
+  layout.window = ops::sliding_window({begin, begin + tokens}, window);
+  layout.positions = line(begin, begin + tokens);
+  layout.keep_keys_from = std::max<int64_t>(0, layout.end() - window + 1);
+  layout.keep_writes_from = layout.end() / chunk * chunk;
+  return layout;
+}
+
+SequenceLayout views_layout(int64_t inputs, int64_t targets, int64_t tokens_per_view) {
+  LACT_CHECK(inputs >= 0 && targets >= 0 && inputs + targets > 0,
+             "[layout] {} input and {} target views, expected at least one view", inputs, targets);
+  const int64_t tokens = (inputs + targets) * tokens_per_view;
+  SequenceLayout layout = whole(tokens);
+  layout.window = ops::block_window(tokens, tokens_per_view);
+  if (inputs > 0) layout.schedule.push_back({ttt::Operation::update, {0, inputs * tokens_per_view}});
+  layout.schedule.push_back({ttt::Operation::apply, {0, tokens}});
+  layout.positions = line(0, tokens);
+  return layout;
+}
+
+SequenceLayout interleaved_layout(int64_t chunks, const ChunkGrid& grid, int64_t noise_repeats,
+                                  int64_t visible_clean) {
+  const int64_t size = grid.tokens();
+  LACT_CHECK(chunks > 0, "[layout] {} chunks, expected at least 1", chunks);
+  LACT_CHECK(grid.frames > 0 && grid.rows > 0 && grid.columns > 0,
+             "[layout] a chunk of {} frames of {} x {} tokens, expected at least 1 of each", grid.frames, grid.rows,
+             grid.columns);
+  LACT_CHECK(noise_repeats > 0, "[layout] {} noisy copies of a chunk, expected at least 1", noise_repeats);
+  LACT_CHECK(visible_clean <= size, "[layout] {} visible tokens of a clean chunk of {}", visible_clean, size);
+  if (visible_clean < 0) visible_clean = size;
+
+  SequenceLayout layout = whole((chunks * (noise_repeats + 1) - 1) * size);
+  std::vector<at::Tensor> positions;
+  int64_t begin = 0;
+  Range clean_before;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const at::Tensor chunk_positions = grid_positions(grid, chunk * grid.frames);
+    layout.schedule.push_back({ttt::Operation::apply, {begin, begin + noise_repeats * size}});
+    for (int64_t copy = 0; copy < noise_repeats; ++copy, begin += size) {
+      const Range noisy = {begin, begin + size};
+      ops::AttentionBlock block = {noisy, {{noisy}}};
+      if (!clean_before.empty() && visible_clean > 0) {
+        block.keys.insert(block.keys.begin(), {{clean_before.end - visible_clean, clean_before.end}});
+      }
+      layout.window.blocks.push_back(std::move(block));
+      positions.push_back(chunk_positions);
+    }
+    if (chunk + 1 == chunks) break;
+    clean_before = {begin, begin + size};
+    layout.schedule.push_back({ttt::Operation::update_then_apply, clean_before});
+    layout.window.blocks.push_back({clean_before, {{clean_before}}});
+    positions.push_back(chunk_positions);
+    begin += size;
+  }
+  layout.positions = at::cat(positions);
+  return layout;
+}
+
+ops::Window full_window(const SequenceLayout& layout) {
+  ops::Window full;
+  std::vector<Range> written;  // sorted by position
+  const auto add_block = [&](Range queries, const std::vector<ops::VisibleKeys>& local) {
+    ops::AttentionBlock block = {queries, {}};
+    for (const auto& range : written) block.keys.push_back({range});
+    for (const auto& visible : local) {
+      for (const auto& rest : subtract(visible.range, written)) block.keys.push_back({rest, visible.band});
+    }
+    if (!block.keys.empty()) full.blocks.push_back(std::move(block));
+  };
+  const auto read = [&](Range tokens) {
+    std::vector<Range> with_window;
+    for (const auto& block : layout.window.blocks) {
+      const Range queries = intersect(block.queries, tokens);
+      if (queries.empty()) continue;
+      insert(with_window, queries);
+      add_block(queries, block.keys);
+    }
+    for (const auto& queries : subtract(tokens, with_window)) add_block(queries, {});
+  };
+  for (const auto& [operation, tokens] : layout.schedule) {
+    if (operation == ttt::Operation::apply_then_update) read(tokens);
+    if (ttt::updates(operation)) insert(written, tokens);
+    if (ttt::applies(operation) && operation != ttt::Operation::apply_then_update) read(tokens);
+  }
+  return full;
+}
+
+at::Tensor layout_mask(const SequenceLayout& layout) {
+  return ttt::schedule_mask(layout.schedule, layout.tokens)
+      .logical_or(ops::window_mask(layout.window, layout.tokens));
+}
+
+}  // namespace lact

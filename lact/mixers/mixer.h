@@ -1,0 +1,44 @@
+// The one interface of everything that moves information along the sequence.
+//
+// A Mixer is a layer: tokens in, tokens out. Its heart is a Core, which works on given q, k, v and owns no projections:
+// `SingleMixer` puts projections around one core, `HybridMixer` lets window attention and another core share theirs.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <memory>
+
+#include "lact/mixers/layout.h"
+#include "lact/mixers/state.h"
+
+namespace lact {
+
+/// A layer's input and its projections, each [B, T, M].
+struct Projected {
+  at::Tensor x, q, k, v;
+};
+
+class Core : public torch::nn::Module {
+ public:
+  /// The learned initial state for a batch.
+  virtual std::unique_ptr<State> initial_state(int64_t batch) = 0;
+
+  /// Continues from `state` and advances it; returns [B, T, M].
+  virtual at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) = 0;
+};
+
+class Mixer : public torch::nn::Module {
+ public:
+  virtual std::unique_ptr<State> initial_state(int64_t batch) = 0;
+
+  /// Continues from `state` and advances it; x [B, T, M] are the tokens of `layout`.
+  virtual at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) = 0;
+
+  /// A whole sequence from the learned initial state.
+  at::Tensor forward(const at::Tensor& x, const SequenceLayout& layout) {
+    const auto state = initial_state(x.size(0));
+    return advance(x, layout, *state);
+  }
+};
+
+}  // namespace lact

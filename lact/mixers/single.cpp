@@ -1,0 +1,18 @@
+#include "lact/mixers/single.h"
+
+#include "lact/mixers/checks.h"
+
+namespace lact {
+
+SingleMixer::SingleMixer(int64_t model_dim, const ProjectionConfig& projection, std::shared_ptr<Core> core)
+    : projection_(register_module("projection", std::make_shared<Projection>(model_dim, projection))),
+      core_(register_module("core", std::move(core))) {}
+
+std::unique_ptr<State> SingleMixer::initial_state(int64_t batch) { return core_->initial_state(batch); }
+
+at::Tensor SingleMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& state) {
+  check_tokens(x, layout);
+  return projection_->out(core_->mix(projection_->in(x), layout, state));
+}
+
+}  // namespace lact

@@ -1,0 +1,20 @@
+// A layer of one core between its projections: the LaCT layer of algorithm 1, or attention alone.
+#pragma once
+
+#include "lact/mixers/projection.h"
+
+namespace lact {
+
+class SingleMixer : public Mixer {
+ public:
+  SingleMixer(int64_t model_dim, const ProjectionConfig& projection, std::shared_ptr<Core> core);
+
+  std::unique_ptr<State> initial_state(int64_t batch) override;
+  at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
+
+ private:
+  std::shared_ptr<Projection> projection_;
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace lact

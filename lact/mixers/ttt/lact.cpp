@@ -1,0 +1,152 @@
+#include "lact/mixers/ttt/lact.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "lact/base/error.h"
+#include "lact/mixers/heads.h"
+#include "lact/nn/init.h"
+#include "lact/ops/dtypes.h"
+#include "lact/ops/norms.h"
+
+namespace lact::ttt {
+
+namespace {
+
+/// The x with softplus(x) = y.
+double inverse_softplus(double y) { return y + std::log(-std::expm1(-y)); }
+
+/// [B, T, H·D] -> [B, H, T, D]
+at::Tensor to_heads(const at::Tensor& x, int64_t num_heads) { return split_heads(x, num_heads).transpose(1, 2); }
+
+at::Tensor join_tokens(const at::Tensor& kept, const at::Tensor& fresh) { return at::cat({kept, fresh}, 2); }
+
+/// Puts the tokens that the state kept before those of the inputs.
+void prepend(const LactState& state, ScanInputs& inputs) {
+  const int64_t end = state.first + state.k.size(2);
+  LACT_CHECK(end == inputs.first_query, "[lact] the state ends at token {} but the piece begins at {}", end,
+             inputs.first_query);
+  inputs.first_key = state.first;
+  inputs.k = join_tokens(state.k, inputs.k);
+  inputs.v = join_tokens(state.v, inputs.v);
+  for (size_t i = 0; i < inputs.rates.size(); ++i) inputs.rates[i] = join_tokens(state.rates[i], inputs.rates[i]);
+  if (inputs.beta.defined()) inputs.beta = join_tokens(state.beta, inputs.beta);
+}
+
+/// Keeps the tokens from position `first` on, which later pieces will write.
+void keep(LactState& state, const ScanInputs& inputs, int64_t first) {
+  first = std::max(first, inputs.first_key);
+  const auto tail = [&](const at::Tensor& x) { return x.slice(2, first - inputs.first_key); };
+  state.first = first;
+  state.k = tail(inputs.k);
+  state.v = tail(inputs.v);
+  state.rates.clear();
+  for (const auto& rate : inputs.rates) state.rates.push_back(tail(rate));
+  if (inputs.beta.defined()) state.beta = tail(inputs.beta);
+}
+
+}  // namespace
+
+Lact::Lact(int64_t model_dim, const LactConfig& config)
+    : config_(config),
+      head_dim_(head_width(model_dim, config.num_heads)),
+      rule_{network(config.network), loss(config.loss), config.update} {
+  LACT_CHECK(config.base_rate > 0, "[lact] base_rate is {}, expected a positive number", config.base_rate);
+  const auto hidden = int64_t(double(head_dim_) * config.hidden_multiple);
+  LACT_CHECK(hidden > 0, "[lact] hidden_multiple {} leaves a head of width {} no hidden channel",
+             config.hidden_multiple, head_dim_);
+  if (config_.rope_heads == 0) config_.rope_heads = config.num_heads;
+  head_width(model_dim, config_.rope_heads);
+
+  shapes_ = rule_.network.matrices(head_dim_, hidden, head_dim_);
+  for (const auto& shape : shapes_) {
+    LACT_CHECK(config.rate_channels == 1 || config.rate_channels == shape.in,
+               "[lact] rate_channels is {}, expected 1 or the {} input channels of {}", config.rate_channels, shape.in,
+               shape.name);
+  }
+  initial_weights_ = register_module(
+      "initial_weights", std::make_shared<InitialWeights>(shapes_, config.num_heads, config.initial_weights));
+
+  const auto linear = [&](const char* name, int64_t out, bool bias) {
+    return register_module(name, std::make_shared<nn::Linear>(model_dim, out, bias));
+  };
+  const auto matrices = int64_t(shapes_.size());
+  rate_ = linear("rate", matrices * config.num_heads * config.rate_channels, config.rate_bias);
+  if (config.update.momentum) momentum_ = linear("momentum", config.num_heads, true);
+  if (config.output_norm) {
+    const nn::NormOptions options = {nn::NormKind::rms, config.output_norm_epsilon};
+    norm_ = register_module("norm", std::make_shared<nn::Norm>(head_dim_, options));
+  }
+  if (config.output_scale != OutputScale::none) {
+    scale_ = linear("scale", config.output_scale == OutputScale::per_head ? config.num_heads : 1, true);
+    if (config.zero_output_scale) nn::init_zero(*scale_);
+  }
+}
+
+std::unique_ptr<State> Lact::initial_state(int64_t batch) {
+  auto state = std::make_unique<LactState>();
+  state->memory = start_memory(config_.update, initial_weights_->forward(batch));
+  return state;
+}
+
+at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
+  auto& state = dynamic_cast<LactState&>(any_state);
+  ScanInputs inputs;
+  inputs.q = prepare(in.q, layout);
+  inputs.k = prepare(in.k, layout);
+  inputs.v = to_heads(config_.silu_v ? at::silu(in.v) : in.v, config_.num_heads);
+  inputs.rates = rates(in.x);
+  if (momentum_) {
+    inputs.beta = at::sigmoid(momentum_->forward(ops::at_least_float(in.x))).transpose(1, 2).unsqueeze(3);
+  }
+  inputs.first_query = inputs.first_key = layout.begin;
+  if (state.k.defined()) prepend(state, inputs);
+
+  const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
+  keep(state, inputs, layout.keep_writes_from);
+  return finish(read, in.x);
+}
+
+at::Tensor Lact::prepare(at::Tensor qk, const SequenceLayout& layout) const {
+  for (const auto step : config_.prepare_qk) {
+    switch (step) {
+      case Preparation::silu: qk = at::silu(qk); break;
+      case Preparation::l2_norm:
+        qk = ops::l2_normalize(split_heads(qk, config_.num_heads), config_.l2_epsilon).flatten(2);
+        break;
+      case Preparation::rope: {
+        const at::Tensor heads = split_heads(qk, config_.rope_heads);
+        const auto table = ops::rope_table(layout.positions.to(qk.device()), heads.size(3), config_.rope);
+        qk = ops::rope(heads, table, config_.rope.pairs).flatten(2);
+        break;
+      }
+    }
+  }
+  return to_heads(qk, config_.num_heads);
+}
+
+// rate = softplus(Linear(x) + softplus⁻¹(base_rate)), in float32.
+Matrices Lact::rates(const at::Tensor& x) const {
+  const auto matrices = int64_t(shapes_.size());
+  const at::Tensor raw = rate_->forward(ops::at_least_float(x)) + inverse_softplus(config_.base_rate);
+  const bool by_head = config_.rate_order == RateOrder::by_head;
+  const at::Tensor all = at::softplus(raw).unflatten(-1, {by_head ? config_.num_heads : matrices,
+                                                          by_head ? matrices : config_.num_heads,
+                                                          config_.rate_channels});
+  Matrices rates;
+  for (const auto& rate : all.unbind(by_head ? 3 : 2)) rates.push_back(rate.transpose(1, 2));
+  return rates;
+}
+
+at::Tensor Lact::finish(const at::Tensor& read, const at::Tensor& x) const {
+  at::Tensor out = norm_ ? norm_->forward(read) : read;
+  if (scale_) {
+    // [B, T, H or 1] -> [B, H or 1, T, 1]
+    out = out * at::silu(scale_->forward(x)).transpose(1, 2).unsqueeze(3);
+  }
+  if (config_.output_factor != 1) out = out * config_.output_factor;
+  return out.transpose(1, 2).flatten(2).to(x.scalar_type());
+}
+
+}  // namespace lact::ttt

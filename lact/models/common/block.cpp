@@ -1,0 +1,37 @@
+#include "lact/models/common/block.h"
+
+#include "lact/base/error.h"
+
+namespace lact::models {
+
+Block::Block(int64_t model_dim, const nn::NormOptions& norm, std::vector<std::shared_ptr<Mixer>> mixers,
+             const nn::FeedForwardOptions& feed_forward)
+    : mixers_(std::move(mixers)) {
+  for (size_t i = 0; i < mixers_.size(); ++i) {
+    const std::string name = "mixer" + std::to_string(i);
+    mixer_norms_.push_back(register_module(name + "_norm", std::make_shared<nn::Norm>(model_dim, norm)));
+    register_module(name, mixers_[i]);
+  }
+  feed_forward_norm_ = register_module("feed_forward_norm", std::make_shared<nn::Norm>(model_dim, norm));
+  feed_forward_ = register_module("feed_forward", std::make_shared<nn::FeedForward>(model_dim, feed_forward));
+}
+
+std::unique_ptr<BlockState> Block::initial_state(int64_t batch) {
+  auto state = std::make_unique<BlockState>();
+  for (const auto& mixer : mixers_) state->mixers.push_back(mixer->initial_state(batch));
+  return state;
+}
+
+at::Tensor Block::forward(const at::Tensor& x, const SequenceLayout& layout) {
+  return advance(x, layout, *initial_state(x.size(0)));
+}
+
+at::Tensor Block::advance(at::Tensor x, const SequenceLayout& layout, BlockState& state) {
+  LACT_ASSERT(state.mixers.size() == mixers_.size());
+  for (size_t i = 0; i < mixers_.size(); ++i) {
+    x = x + mixers_[i]->advance(mixer_norms_[i]->forward(x), layout, *state.mixers[i]);
+  }
+  return x + feed_forward_->forward(feed_forward_norm_->forward(x));
+}
+
+}  // namespace lact::models

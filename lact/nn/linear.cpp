@@ -1,0 +1,21 @@
+#include "lact/nn/linear.h"
+
+#include "lact/base/error.h"
+#include "lact/nn/init.h"
+
+namespace lact::nn {
+
+Linear::Linear(int64_t in, int64_t out, bool with_bias) {
+  LACT_CHECK(in > 0 && out > 0, "[linear] a layer from {} to {} channels, expected at least 1", in, out);
+  weight = register_parameter("weight", at::empty({out, in}));
+  if (with_bias) bias = register_parameter("bias", at::empty({out}));
+  init_linear(*this, kLinearStd);
+}
+
+at::Tensor Linear::forward(const at::Tensor& x) const {
+  LACT_CHECK(x.size(-1) == weight.size(1), "[linear] the input is {} wide, expected {}", x.size(-1), weight.size(1));
+  const auto type = x.scalar_type();
+  return at::linear(x, weight.to(type), bias.defined() ? c10::optional<at::Tensor>(bias.to(type)) : c10::nullopt);
+}
+
+}  // namespace lact::nn
