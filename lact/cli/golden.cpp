@@ -1,0 +1,76 @@
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+#include "lact/base/log.h"
+#include "lact/cli/verbs.h"
+#include "lact/eval/golden/golden.h"
+
+namespace lact::cli {
+
+namespace {
+
+using eval::golden::Report;
+using eval::golden::Worst;
+
+std::string number(const Worst& worst) { return worst.checked ? fmt::format("{:.1e}", worst.error) : "-"; }
+
+void print_row(const Report& report, int width) {
+  std::cout << fmt::format("{:<{}}  {:<7}  {:>8}  {:>8}  {:>9}  {:>9}  {}\n", report.name, width, report.precision,
+                           number(report.outputs), number(report.state), number(report.gradients),
+                           report.tolerance > 0 ? fmt::format("{:.1e}", report.tolerance) : "-",
+                           report.passed() ? "pass" : "FAIL: " + report.failure);
+}
+
+nlohmann::ordered_json to_json(const Report& report) {
+  const auto value = [](const Worst& worst) {
+    return worst.checked ? nlohmann::ordered_json(worst.error) : nlohmann::ordered_json(nullptr);
+  };
+  return {{"case", report.name},
+          {"kind", report.kind},
+          {"precision", report.precision},
+          {"outputs", value(report.outputs)},
+          {"final_weights", value(report.state)},
+          {"gradients", value(report.gradients)},
+          {"tolerance", report.tolerance},
+          {"worst_tensor", report.worst_tensor},
+          {"passed", report.passed()},
+          {"failure", report.failure}};
+}
+
+}  // namespace
+
+void add_golden(CLI::App& program, int& exit_code) {
+  struct Arguments {
+    eval::golden::Options options;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = program.add_subcommand("golden", "Check this build against stored inputs, outputs and gradients");
+  verb->add_option("DIR", arguments->options.folder, "Folder with cases: <name>.json and <name>.safetensors")->required();
+  verb->add_option("--filter", arguments->options.filter, "Only cases whose name or kind contains this text");
+  verb->add_flag("--json", arguments->json, "Print the table as JSON");
+  verb->footer(
+      "Errors are relative to the largest element of each tensor; the tolerance shown is that of the tensor that came\n"
+      "closest to its limit. Exit code 1 if a case fails.\n\nExample: lact golden tests/golden --filter ttt");
+  verb->callback([arguments, &exit_code] {
+    constexpr int kNameWidth = 52;
+    if (!arguments->json) {
+      std::cout << fmt::format("{:<{}}  {:<7}  {:>8}  {:>8}  {:>9}  {:>9}  result\n", "case", kNameWidth, "type",
+                               "outputs", "weights", "gradients", "tolerance");
+      arguments->options.on_report = [](const Report& report) { print_row(report, kNameWidth); };
+    }
+    const auto reports = run_all(arguments->options);
+    const auto failed = std::count_if(reports.begin(), reports.end(), [](const auto& r) { return !r.passed(); });
+    if (arguments->json) {
+      nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+      for (const auto& report : reports) rows.push_back(to_json(report));
+      std::cout << rows.dump(2) << "\n";
+    } else {
+      std::cout << fmt::format("{} passed, {} failed\n", int64_t(reports.size()) - failed, failed);
+    }
+    if (failed > 0) exit_code = 1;
+  });
+}
+
+}  // namespace lact::cli

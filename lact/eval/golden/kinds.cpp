@@ -1,0 +1,40 @@
+#include "lact/eval/golden/kinds.h"
+
+namespace lact::eval::golden {
+
+namespace {
+
+const std::map<std::string, KindFunction>& table() {
+  static const std::map<std::string, KindFunction> rows = {
+      {"newton_schulz", run_newton_schulz},
+      {"ttt", run_ttt},
+      {"layer.minimal_bidirectional", run_minimal_bidirectional},
+      {"layer.minimal_causal", run_minimal_causal},
+      {"layer.llm", run_lm_layer},
+      {"layer.nvs", run_nvs_layer},
+      {"block.nvs", run_nvs_block},
+      {"layer.video", run_video_layer},
+      {"attention.sliding", run_sliding_attention},
+      {"attention.blocks", run_block_attention},
+      {"attention.video_window", run_video_window_attention},
+      {"attention.full_block_causal", run_full_block_causal_attention},
+      {"metrics.psnr_ssim", run_psnr_ssim},
+      {"metrics.per_position_loss", run_per_position_loss},
+  };
+  return rows;
+}
+
+}  // namespace
+
+KindFunction find_kind(const std::string& kind) {
+  const auto row = table().find(kind);
+  return row == table().end() ? nullptr : row->second;
+}
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : table()) names.push_back(name);
+  return names;
+}
+
+}  // namespace lact::eval::golden

@@ -1,0 +1,132 @@
+#include "lact/eval/golden/run.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+namespace lact::eval::golden {
+
+namespace {
+
+const std::string kParameter = "param.";
+const std::string kGradient = "grad.";
+
+double largest(const at::Tensor& x) { return x.numel() == 0 ? 0 : x.abs().max().item<double>(); }
+
+/// max|result - expected| / max|expected|; against an all-zero tensor the absolute error counts.
+double relative_error(const at::Tensor& result, const at::Tensor& expected) {
+  const at::Tensor wide = expected.to(at::kDouble);
+  const double error = largest(result.detach().to(at::kDouble) - wide);
+  const double scale = largest(wide);
+  if (!std::isfinite(error)) return std::numeric_limits<double>::infinity();
+  return scale > 0 ? error / scale : error;
+}
+
+}  // namespace
+
+Run::Run(const Case& source, at::ScalarType precision) : case_(source), precision_(precision) {
+  report_.name = source.name;
+  report_.kind = source.kind;
+  report_.precision = precision == at::kDouble ? "float64" : "float32";
+}
+
+options::Json Run::options() const {
+  const auto found = case_.description.find("options");
+  LACT_CHECK(found != case_.description.end() && found->is_object(), "the case has no \"options\"");
+  return *found;
+}
+
+const at::Tensor& Run::stored(const std::string& name) {
+  const auto found = case_.tensors.find(name);
+  LACT_CHECK(found != case_.tensors.end(), "the case holds no tensor {}", name);
+  seen_.insert(name);
+  return found->second;
+}
+
+at::Tensor Run::input(const std::string& name) {
+  if (const auto known = leaves_.find(name); known != leaves_.end()) return known->second;
+  at::Tensor tensor = stored(name);
+  if (!tensor.is_floating_point()) return tensor;
+  tensor = tensor.to(precision_, /*non_blocking=*/false, /*copy=*/true);
+  if (has(kGradient + name)) tensor.requires_grad_(true);
+  leaves_[name] = tensor;
+  return tensor;
+}
+
+void Run::load(torch::nn::Module& module, const models::ForeignNames& names) {
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [name, tensor] : case_.tensors) {
+    if (!name.starts_with(kParameter)) continue;
+    tensors[name.substr(kParameter.size())] = tensor;
+    seen_.insert(name);
+  }
+  module.to(precision_);
+  models::load_foreign(module, names, tensors, "the case");
+  module_ = &module;
+  names_ = names;
+}
+
+void Run::compare(Worst& group, const std::string& name, double error, double tolerance) {
+  group.checked = true;
+  group.error = std::max(group.error, error);
+  const double share = error / tolerance;
+  if (share >= report_.worst_share) {
+    report_.worst_share = share;
+    report_.worst_tensor = name;
+    report_.tolerance = tolerance;
+  }
+  if (!(error <= tolerance) && report_.failure.empty()) {
+    report_.failure = fmt::format("{} is off by {:.1e}, allowed {:.1e}", name, error, tolerance);
+  }
+}
+
+void Run::expect(const std::string& name, const at::Tensor& result) {
+  const at::Tensor& expected = stored(name);
+  LACT_CHECK(result.sizes() == expected.sizes(), "{} has shape {}, expected {}", name, result.sizes().vec(),
+             expected.sizes().vec());
+  compare(name.ends_with("_final") ? report_.state : report_.outputs, name, relative_error(result, expected),
+          case_.tolerance(name));
+}
+
+void Run::expect_loss_and_gradients(const at::Tensor& output) {
+  if (!has("r")) return;
+  const at::Tensor terms = output * stored("r").to(precision_);
+  if (has("loss")) {
+    // The terms of the sum cancel, so the error is measured against their size and not against the small result.
+    const double error = std::abs(terms.detach().sum().item<double>() - stored("loss").item<double>());
+    compare(report_.outputs, "loss", error / std::max(1e-30, terms.detach().abs().sum().item<double>()),
+            case_.tolerance("output"));
+  }
+  expect_gradients_of(terms.sum());
+}
+
+void Run::expect_gradients_of(const at::Tensor& loss) {
+  loss.backward();
+  const auto expect_gradient = [&](const std::string& name, const at::Tensor& gradient, const at::Tensor& like) {
+    if (!has(kGradient + name)) return;
+    const at::Tensor& expected = stored(kGradient + name);
+    const at::Tensor result = gradient.defined() ? gradient : at::zeros_like(like);
+    LACT_CHECK(result.sizes() == expected.sizes(), "{}{} has shape {}, expected {}", kGradient, name,
+               result.sizes().vec(), expected.sizes().vec());
+    compare(report_.gradients, kGradient + name, relative_error(result, expected), case_.tolerance(kGradient + name));
+  };
+  for (const auto& [name, leaf] : leaves_) expect_gradient(name, leaf.grad(), leaf);
+  if (module_ == nullptr) return;
+  const auto parameters = module_->named_parameters();
+  for (const auto& [foreign, ours, view] : names_.tensors()) {
+    const at::Tensor& parameter = parameters[ours];
+    const at::Tensor gradient = parameter.grad().defined() ? view(parameter.grad()) : at::Tensor();
+    expect_gradient(kParameter + foreign, gradient, view(parameter));
+  }
+}
+
+Report Run::finish() {
+  for (const auto& [name, tensor] : case_.tensors) {
+    if (seen_.count(name) == 0 && report_.failure.empty()) {
+      report_.failure = fmt::format("tensor {} was neither used nor compared", name);
+    }
+  }
+  return report_;
+}
+
+}  // namespace lact::eval::golden

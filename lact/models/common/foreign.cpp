@@ -1,0 +1,64 @@
+#include "lact/models/common/foreign.h"
+
+#include <ATen/ATen.h>
+
+#include <set>
+
+#include "lact/base/error.h"
+
+namespace lact::models {
+
+void ForeignNames::same(const std::string& foreign, const std::string& ours) {
+  tensors_.push_back({foreign, ours, [](const at::Tensor& x) { return x; }});
+}
+
+void ForeignNames::transposed(const std::string& foreign, const std::string& ours) {
+  tensors_.push_back({foreign, ours, [](const at::Tensor& x) { return x.transpose(-2, -1); }});
+}
+
+void ForeignNames::rows(const std::string& foreign, const std::string& ours, int64_t index, int64_t count) {
+  tensors_.push_back({foreign, ours, [=](const at::Tensor& x) {
+                        const int64_t rows = x.size(0) / count;
+                        return x.narrow(0, index * rows, rows);
+                      }});
+}
+
+void ForeignNames::linear(const std::string& foreign, const std::string& ours, bool bias) {
+  same(foreign + ".weight", ours + ".weight");
+  if (bias) same(foreign + ".bias", ours + ".bias");
+}
+
+void ForeignNames::nest(const std::string& foreign_prefix, const std::string& our_prefix, const ForeignNames& inner) {
+  for (const auto& tensor : inner.tensors_) {
+    tensors_.push_back({foreign_prefix + tensor.foreign, our_prefix + tensor.ours, tensor.view});
+  }
+}
+
+void load_foreign(torch::nn::Module& module, const ForeignNames& names,
+                  const std::map<std::string, at::Tensor>& tensors, const std::string& file) {
+  at::NoGradGuard no_grad;
+  const auto parameters = module.named_parameters();
+  std::set<std::string> known, filled;
+  std::vector<std::pair<at::Tensor, at::Tensor>> copies;
+  for (const auto& [foreign, ours, view] : names.tensors()) {
+    const auto found = tensors.find(foreign);
+    LACT_CHECK(found != tensors.end(), "{}: tensor {} is missing", file, foreign);
+    const at::Tensor* parameter = parameters.find(ours);
+    LACT_ASSERT(parameter != nullptr);
+    const at::Tensor target = view(*parameter);
+    LACT_CHECK(target.sizes() == found->second.sizes(), "{}: tensor {} has shape {}, expected {}", file, foreign,
+               found->second.sizes().vec(), target.sizes().vec());
+    LACT_CHECK(found->second.is_floating_point(), "{}: tensor {} has dtype {}, expected a floating point type", file,
+               foreign, toString(found->second.scalar_type()));
+    copies.emplace_back(target, found->second);
+    known.insert(foreign);
+    filled.insert(ours);
+  }
+  for (const auto& [name, tensor] : tensors) {
+    LACT_CHECK(known.count(name) > 0, "{}: tensor {} is not part of this model", file, name);
+  }
+  for (const auto& item : parameters) LACT_ASSERT(filled.count(item.key()) > 0);
+  for (auto& [target, source] : copies) target.copy_(source);
+}
+
+}  // namespace lact::models

@@ -1,0 +1,45 @@
+// Other people's checkpoints: a table that says which of our parameters each of their tensors is a view of. The same
+// table loads, exports and finds gradients.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lact::models {
+
+struct ForeignTensor {
+  std::string foreign;                                    ///< their name
+  std::string ours;                                       ///< our parameter
+  std::function<at::Tensor(const at::Tensor& ours)> view;  ///< our parameter in their shape
+};
+
+class ForeignNames {
+ public:
+  /// The same tensor under another name.
+  void same(const std::string& foreign, const std::string& ours);
+  /// Their last two dimensions are the other way round.
+  void transposed(const std::string& foreign, const std::string& ours);
+  /// Part `index` of `count` equal blocks of our rows, e.g. q of [q; k; v].
+  void rows(const std::string& foreign, const std::string& ours, int64_t index, int64_t count);
+  /// weight and, if there is one, bias.
+  void linear(const std::string& foreign, const std::string& ours, bool bias);
+
+  /// Adds another table below prefixes such as "blocks.3.".
+  void nest(const std::string& foreign_prefix, const std::string& our_prefix, const ForeignNames& inner);
+
+  const std::vector<ForeignTensor>& tensors() const { return tensors_; }
+
+ private:
+  std::vector<ForeignTensor> tensors_;
+};
+
+/// Copies every tensor into its parameter. Throws, naming `file` and the tensor, if one is missing, unknown or has the
+/// wrong shape, or if a parameter of ours gets no value; nothing is changed then.
+void load_foreign(torch::nn::Module& module, const ForeignNames& names, const std::map<std::string, at::Tensor>& tensors,
+                  const std::string& file);
+
+}  // namespace lact::models

@@ -1,0 +1,136 @@
+#include "lact/ops/newton_schulz.h"
+
+#include <limits>
+
+#include "support/errors.h"
+#include "support/gradients.h"
+
+namespace lact::ops {
+namespace {
+
+using lact::testing::difference;
+using lact::testing::expect_gradients;
+using lact::testing::randn;
+
+NewtonSchulzOptions five(Coefficients coefficients) { return {5, coefficients}; }
+
+/// U diag(s) Vᵀ with given singular values.
+at::Tensor with_singular_values(int64_t rows, int64_t cols, const at::Tensor& values) {
+  const int64_t rank = values.size(0);
+  const at::Tensor u = std::get<0>(at::linalg_qr(randn({rows, rank})));
+  const at::Tensor v = std::get<0>(at::linalg_qr(randn({cols, rank})));
+  return at::matmul(u * values, v.transpose(0, 1));
+}
+
+TEST(NewtonSchulz, BringsSingularValuesOfWellConditionedMatricesNearOne) {
+  at::manual_seed(1);
+  for (const auto coefficients : {Coefficients::fixed, Coefficients::variable}) {
+    for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{16, 16}, {9, 21}, {33, 8}, {1, 5}, {5, 1}}) {
+      const int64_t rank = std::min(rows, cols);
+      const at::Tensor matrix = with_singular_values(rows, cols, at::linspace(0.3, 3.0, rank, at::kDouble));
+      const at::Tensor values = at::linalg_svdvals(newton_schulz(matrix, five(coefficients)));
+      EXPECT_GE(values.min().item<double>(), 0.6) << rows << " x " << cols;
+      EXPECT_LE(values.max().item<double>(), 1.4) << rows << " x " << cols;
+    }
+  }
+}
+
+TEST(NewtonSchulz, KeepsSingularVectors) {
+  at::manual_seed(2);
+  const at::Tensor matrix = with_singular_values(7, 12, at::linspace(0.5, 2.0, 7, at::kDouble));
+  const at::Tensor result = newton_schulz(matrix, five(Coefficients::fixed));
+  // X Gᵀ is symmetric exactly if X and G share their singular vectors.
+  const at::Tensor product = at::matmul(result, matrix.transpose(0, 1));
+  EXPECT_LT(difference(product, product.transpose(0, 1)), 1e-12);
+}
+
+TEST(NewtonSchulz, TallMatrixIsTheTransposeOfTheWideOne) {
+  at::manual_seed(3);
+  const at::Tensor tall = randn({3, 20, 6});
+  const auto options = five(Coefficients::variable);
+  EXPECT_LT(difference(newton_schulz(tall, options).transpose(1, 2), newton_schulz(tall.transpose(1, 2), options)), 1e-12);
+}
+
+TEST(NewtonSchulz, EveryMatrixOfABatchIsTreatedAlone) {
+  at::manual_seed(4);
+  const at::Tensor batch = randn({2, 3, 5, 8}) * at::tensor({1.0, 100.0, 1e-4}, at::kDouble).view({3, 1, 1});
+  const auto options = five(Coefficients::fixed);
+  const at::Tensor together = newton_schulz(batch, options);
+  for (int64_t i = 0; i < 2; ++i) {
+    for (int64_t j = 0; j < 3; ++j) EXPECT_LT(difference(together[i][j], newton_schulz(batch[i][j], options)), 1e-12);
+  }
+}
+
+TEST(NewtonSchulz, ScaleDoesNotMatter) {
+  at::manual_seed(5);
+  const at::Tensor matrix = randn({6, 6});
+  const auto options = five(Coefficients::fixed);
+  EXPECT_LT(difference(newton_schulz(matrix * 1e6, options), newton_schulz(matrix, options)), 1e-6);
+}
+
+TEST(NewtonSchulz, StaysFiniteOnExtremeMatrices) {
+  at::manual_seed(6);
+  const at::Tensor rank_one = at::outer(at::randn({6}), at::randn({9}));
+  const at::Tensor ordinary = at::randn({6, 9});
+  const std::map<std::string, at::Tensor> matrices = {{"zero", at::zeros({6, 9})},
+                                                      {"rank one", rank_one},
+                                                      {"tiny", ordinary * 1e-30},
+                                                      {"huge", ordinary * 1e30},
+                                                      {"one huge entry", at::eye(6, 9) * 3e38}};
+  for (const auto& [name, value] : matrices) {
+    for (const auto coefficients : {Coefficients::fixed, Coefficients::variable}) {
+      at::Tensor matrix = value.clone().requires_grad_(true);
+      const at::Tensor result = newton_schulz(matrix, five(coefficients));
+      EXPECT_TRUE(at::isfinite(result).all().item<bool>()) << name;
+      EXPECT_LE(at::linalg_svdvals(result.detach()).max().item<float>(), 1.4) << name;
+      result.sum().backward();
+      EXPECT_TRUE(at::isfinite(matrix.grad()).all().item<bool>()) << "gradient, " << name;
+    }
+  }
+  // Scaling before squaring keeps huge and ordinary matrices alike.
+  EXPECT_LT(difference(newton_schulz(ordinary * 1e30, five(Coefficients::fixed)),
+                       newton_schulz(ordinary, five(Coefficients::fixed))),
+            1e-4);
+}
+
+TEST(NewtonSchulz, ZeroStepsDivideByTheFrobeniusNorm) {
+  at::manual_seed(7);
+  const at::Tensor matrix = randn({4, 6});
+  EXPECT_LT(difference(newton_schulz(matrix, {.steps = 0}), matrix / (matrix.norm() + 1e-7)), 1e-12);
+}
+
+TEST(NewtonSchulz, StepsBeyondTheTableRepeatTheLastCoefficients) {
+  EXPECT_EQ(newton_schulz_coefficients(Coefficients::variable, 4), newton_schulz_coefficients(Coefficients::variable, 9));
+  EXPECT_NE(newton_schulz_coefficients(Coefficients::variable, 0), newton_schulz_coefficients(Coefficients::variable, 1));
+  EXPECT_EQ(newton_schulz_coefficients(Coefficients::fixed, 0), newton_schulz_coefficients(Coefficients::fixed, 3));
+}
+
+TEST(NewtonSchulz, GradientsMatchFiniteDifferences) {
+  at::manual_seed(8);
+  for (const auto coefficients : {Coefficients::fixed, Coefficients::variable}) {
+    for (const auto& sizes : {std::vector<int64_t>{2, 4, 4}, {2, 3, 6}, {2, 6, 3}}) {
+      expect_gradients([&](const auto& x) { return newton_schulz(x[0], {4, coefficients}); }, {randn(sizes)}, 1e-5);
+    }
+  }
+}
+
+TEST(NewtonSchulz, Bfloat16IterationIsClose) {
+  at::manual_seed(9);
+  const at::Tensor matrix = at::randn({3, 12, 12});
+  auto options = five(Coefficients::fixed);
+  const at::Tensor precise = newton_schulz(matrix, options);
+  options.iteration_type = IterationType::bfloat16;
+  const at::Tensor rounded = newton_schulz(matrix, options);
+  EXPECT_EQ(rounded.scalar_type(), at::kFloat);
+  EXPECT_LT(difference(rounded, precise), 0.15);
+  EXPECT_GT(difference(rounded, precise), 1e-5);
+}
+
+TEST(NewtonSchulz, BadInputGetsASentence) {
+  EXPECT_SENTENCE(newton_schulz(at::randn({5}), {}), "expected [..., rows, cols]");
+  EXPECT_SENTENCE(newton_schulz(at::zeros({3, 3}, at::kLong), {}), "expected a floating point type");
+  EXPECT_SENTENCE(newton_schulz(at::randn({3, 3}), {.steps = -1}), "steps is -1");
+}
+
+}  // namespace
+}  // namespace lact::ops
