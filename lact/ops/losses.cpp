@@ -56,7 +56,8 @@ at::Tensor ssim_map(const at::Tensor& a, const at::Tensor& b) {
   LACT_CHECK(a.size(2) >= kWindow && a.size(3) >= kWindow, "[ssim] images of {} x {}, expected at least {} x {}",
              a.size(2), a.size(3), kWindow, kWindow);
 
-  const at::Tensor x = at_least_float(a), y = at_least_float(b);
+  // Variances are differences of nearly equal numbers, so they are taken in float64.
+  const at::Tensor x = a.to(at::kDouble), y = b.to(at::kDouble);
   const at::Tensor offset = at::arange(kWindow, x.options()) - kWindow / 2;
   at::Tensor gauss = (-offset.square() / (2 * kSigma * kSigma)).exp();
   gauss = gauss / gauss.sum();
@@ -72,8 +73,9 @@ at::Tensor ssim_map(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor var_x = blur(x * x) - mean_x.square();
   const at::Tensor var_y = blur(y * y) - mean_y.square();
   const at::Tensor covariance = blur(x * y) - mean_x * mean_y;
-  return (2 * mean_x * mean_y + kC1) * (2 * covariance + kC2) /
-         ((mean_x.square() + mean_y.square() + kC1) * (var_x + var_y + kC2));
+  const at::Tensor map = (2 * mean_x * mean_y + kC1) * (2 * covariance + kC2) /
+                         ((mean_x.square() + mean_y.square() + kC1) * (var_x + var_y + kC2));
+  return map.to(wide_type(a.scalar_type()));
 }
 
 }  // namespace lact::ops

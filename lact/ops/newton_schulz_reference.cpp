@@ -20,17 +20,21 @@ at::Tensor matrix_norm(const at::Tensor& x) {
 }  // namespace
 
 // X₀ = G / (|G|_F + ε);  X ← a X + (b A + c A²) X  with  A = X Xᵀ. A tall matrix is transposed first: A is then small.
+//
+// The bfloat16 iteration rounds after every operation and adds in float32, which is what the published functions do on
+// their device; LibTorch's own bfloat16 arithmetic differs between versions (it may round the coefficients as well).
 at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options) {
-  const bool tall = gradient.size(-2) > gradient.size(-1);
-  at::Tensor x = tall ? gradient.transpose(-2, -1) : gradient;
-  x = options.iteration_type == IterationType::bfloat16 ? x.to(at::kBFloat16) : at_least_float(x);
+  const bool bfloat16 = options.iteration_type == IterationType::bfloat16;
+  const auto round = [&](const at::Tensor& x) { return bfloat16 ? x.to(at::kBFloat16).to(x.scalar_type()) : x; };
 
-  x = x / (matrix_norm(x) + options.epsilon);
+  const bool tall = gradient.size(-2) > gradient.size(-1);
+  at::Tensor x = round(at_least_float(tall ? gradient.transpose(-2, -1) : gradient));
+  x = round(x / round(round(matrix_norm(x)) + options.epsilon));
   for (int64_t step = 0; step < options.steps; ++step) {
     const auto [a, b, c] = newton_schulz_coefficients(options.coefficients, step);
-    const at::Tensor gram = at::matmul(x, x.transpose(-2, -1));
-    const at::Tensor polynomial = b * gram + at::matmul(c * gram, gram);
-    x = a * x + at::matmul(polynomial, x);
+    const at::Tensor gram = round(at::matmul(x, x.transpose(-2, -1)));
+    const at::Tensor polynomial = round(round(b * gram) + round(at::matmul(round(c * gram), gram)));
+    x = round(round(a * x) + round(at::matmul(polynomial, x)));
   }
   return (tall ? x.transpose(-2, -1) : x).to(gradient.scalar_type());
 }
