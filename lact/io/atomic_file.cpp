@@ -5,8 +5,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "lact/base/error.h"
 
@@ -29,16 +32,17 @@ fs::path resolve_target(const std::string& path) {
   if (fs::exists(status)) {
     // Renaming over /dev/null or a pipe would replace it for everyone.
     LACT_CHECK(fs::is_regular_file(status), "{}: cannot be written: it is not a regular file", path);
-    return fs::is_symlink(fs::symlink_status(path, error)) ? fs::canonical(path) : fs::path(path);
+    const fs::path target = fs::canonical(path, error);
+    if (error) cannot_write(path, error.value());
+    return target;
   }
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty()) {
     const fs::file_status parent = fs::status(folder, error);
-    LACT_CHECK(parent.type() != fs::file_type::not_found, "{}: cannot be written: the folder {} does not exist", path,
-               folder.string());
-    LACT_CHECK(parent.type() == fs::file_type::unknown || parent.type() == fs::file_type::none ||
-                   fs::is_directory(parent),
-               "{}: cannot be written: {} is not a folder", path, folder.string());
+    LACT_CHECK(parent.type() != fs::file_type::not_found,
+               "{}: cannot be written: the folder {} does not exist", path, folder.string());
+    if (parent.type() == fs::file_type::none) cannot_write(path, error.value());
+    LACT_CHECK(fs::is_directory(parent), "{}: cannot be written: {} is not a folder", path, folder.string());
   }
   return path;
 }
@@ -74,7 +78,8 @@ class TemporaryFile {
   }
 
  private:
-  /// Makes the new name survive a power cut. Some file systems cannot do it; the file is complete all the same.
+  /// Makes the new name survive a power cut. Some file systems cannot do it; the file is complete all the
+  /// same.
   void sync_folder() const {
     const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
     const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,5 +1,6 @@
-// Writes a file so that a reader finds either the old contents or all of the new ones: the bytes go to a temporary name
-// in the same folder, are synced to the disk and renamed. Nothing is left behind when that fails.
+// Writes a file so that a reader finds either the old contents or all of the new ones: the bytes go to a
+// temporary name in the same folder, are synced to the disk and renamed. Nothing is left behind when that
+// fails.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,9 @@ class FileWriter {
   const std::string& path_;
 };
 
-/// Replaces the file at `path` by what `write_contents` writes. What it throws passes through, and the old file stays.
-/// A symbolic link is followed; a folder or device is an error. Callers in several threads or processes do not mix.
+/// Replaces the file at `path` by what `write_contents` writes. What it throws passes through, and the old
+/// file stays. A symbolic link is followed; a folder or device is an error. Callers in several threads or
+/// processes do not mix.
 void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& write_contents);
 
 }  // namespace lact::io

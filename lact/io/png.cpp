@@ -10,9 +10,11 @@ namespace lact::io {
 
 namespace {
 
-constexpr int64_t kMaxSide = 1'000'000;  // libpng's own limit
+constexpr int64_t kMaxSide = 1'000'000;                // libpng's own limit
+constexpr int64_t kMaxBytes = (int64_t{1} << 31) - 1;  // its size macros count in 32 bits
 
-/// libpng's simplified interface reports errors by its result; the classic one would longjmp over our destructors.
+/// libpng's simplified interface reports errors by its result; the classic one would longjmp over our
+/// destructors.
 std::vector<char> encode(const std::string& path, const at::Tensor& pixels) {
   png_image png = {};
   png.version = PNG_IMAGE_VERSION;
@@ -21,8 +23,8 @@ std::vector<char> encode(const std::string& path, const at::Tensor& pixels) {
   png.format = pixels.dim() == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(png);
   std::vector<char> bytes(size);
-  const int done =
-      png_image_write_to_memory(&png, bytes.data(), &size, /*convert_to_8_bit=*/0, pixels.data_ptr(), 0, nullptr);
+  const int done = png_image_write_to_memory(&png, bytes.data(), &size, /*convert_to_8_bit=*/0,
+                                             pixels.data_ptr(), 0, nullptr);
   if (!done) {
     const std::string reason = png.message;
     png_image_free(&png);
@@ -41,9 +43,11 @@ void write_png(const std::string& path, const at::Tensor& image) {
   LACT_CHECK(image.dim() == 2 || (image.dim() == 3 && image.size(2) == 3),
              "{}: the image has shape {}, expected [H, W, 3] or [H, W]", path, image.sizes().vec());
   for (const int64_t side : {image.size(0), image.size(1)}) {
-    LACT_CHECK(side >= 1 && side <= kMaxSide, "{}: the image has shape {}, expected sides of 1 to {} pixels", path,
-               image.sizes().vec(), kMaxSide);
+    LACT_CHECK(side >= 1 && side <= kMaxSide, "{}: the image has shape {}, expected sides of 1 to {} pixels",
+               path, image.sizes().vec(), kMaxSide);
   }
+  LACT_CHECK(image.numel() <= kMaxBytes, "{}: the image has shape {}, expected less than 2 GiB", path,
+             image.sizes().vec());
   const std::vector<char> bytes = encode(path, image.to(at::kCPU).contiguous());
   write_file_atomically(path, [&](FileWriter& writer) { writer.write(bytes.data(), bytes.size()); });
 }

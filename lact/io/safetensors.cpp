@@ -30,6 +30,7 @@ uint64_t regular_file_size(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   LACT_CHECK(status.type() != fs::file_type::not_found, "{}: does not exist", path);
+  LACT_CHECK(!error, "{}: cannot be read: {}", path, error.message());
   LACT_CHECK(fs::is_regular_file(status), "{}: cannot be opened for reading: it is not a regular file", path);
   const uint64_t size = fs::file_size(path, error);
   LACT_CHECK(!error, "{}: cannot be read: {}", path, error.message());
@@ -37,14 +38,15 @@ uint64_t regular_file_size(const std::string& path) {
 }
 
 SafetensorsHeader read_header(std::ifstream& stream, const std::string& path, uint64_t file_bytes) {
-  LACT_CHECK(file_bytes >= kLengthBytes, "{}: the file has {} bytes, expected at least {} for a safetensors file",
-             path, file_bytes, kLengthBytes);
+  LACT_CHECK(file_bytes >= kLengthBytes,
+             "{}: the file has {} bytes, expected at least {} for a safetensors file", path, file_bytes,
+             kLengthBytes);
   uint64_t length = 0;
   read_bytes(stream, path, &length, kLengthBytes);
   LACT_CHECK(length <= kMaxHeaderBytes, "{}: the header length is {}, expected at most {}", path, length,
              kMaxHeaderBytes);
-  LACT_CHECK(length <= file_bytes - kLengthBytes, "{}: the header length is {}, but only {} bytes follow it", path,
-             length, file_bytes - kLengthBytes);
+  LACT_CHECK(length <= file_bytes - kLengthBytes, "{}: the header length is {}, but only {} bytes follow it",
+             path, length, file_bytes - kLengthBytes);
   std::string json(length, '\0');
   read_bytes(stream, path, json.data(), length);
   return parse_safetensors_header(path, json, file_bytes - kLengthBytes - length);
@@ -54,7 +56,8 @@ at::Tensor allocate(const std::string& path, const TensorEntry& entry) {
   try {
     return at::empty(entry.shape, entry.dtype);
   } catch (const std::exception&) {
-    fail("{}: there is no memory for the {} bytes of tensor {}", path, entry.end - entry.begin, quoted(entry.name));
+    fail("{}: there is no memory for the {} bytes of tensor {}", path, entry.end - entry.begin,
+         shown(entry.name));
   }
 }
 
@@ -68,18 +71,19 @@ at::Tensor read_tensor(std::ifstream& stream, const std::string& path, const Ten
     const auto* bytes = static_cast<const uint8_t*>(tensor.data_ptr());
     const auto* wrong = std::find_if(bytes, bytes + count, [](uint8_t byte) { return byte > 1; });
     LACT_CHECK(wrong == bytes + count, "{}: tensor {} of dtype BOOL holds the byte {}, expected 0 or 1", path,
-               quoted(entry.name), *wrong);
+               shown(entry.name), *wrong);
   }
   return tensor;
 }
 
 void check_writable(const std::string& path, const std::string& name, const at::Tensor& tensor) {
-  LACT_CHECK(tensor.defined(), "{}: cannot be written: tensor {} is undefined", path, quoted(name));
+  LACT_CHECK(tensor.defined(), "{}: cannot be written: tensor {} is undefined", path, shown(name));
   LACT_CHECK(has_safetensors_name(tensor.scalar_type()),
-             "{}: cannot be written: tensor {} has dtype {}, which safetensors does not know", path, quoted(name),
-             toString(tensor.scalar_type()));
+             "{}: cannot be written: tensor {} has dtype {}, which safetensors does not know", path,
+             shown(name), toString(tensor.scalar_type()));
   LACT_CHECK(tensor.layout() == at::kStrided && !tensor.is_meta(),
-             "{}: cannot be written: tensor {} is sparse or without data, expected a dense tensor", path, quoted(name));
+             "{}: cannot be written: tensor {} is sparse or without data, expected a dense tensor", path,
+             shown(name));
 }
 
 /// Gives every tensor its place in the file.
@@ -89,10 +93,12 @@ SafetensorsHeader lay_out(const std::string& path, const TensorFile& file) {
     check_writable(path, name, tensor);
     header.entries.push_back({name, tensor.scalar_type(), tensor.sizes().vec(), 0, tensor.nbytes()});
   }
-  // Wide types first: then every tensor is aligned to its element size, which readers that map the file rely on.
-  std::stable_sort(header.entries.begin(), header.entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
-    return c10::elementSize(a.dtype) > c10::elementSize(b.dtype);
-  });
+  // Wide types first: then every tensor is aligned to its element size, which readers that map the file rely
+  // on.
+  std::stable_sort(header.entries.begin(), header.entries.end(),
+                   [](const TensorEntry& a, const TensorEntry& b) {
+                     return c10::elementSize(a.dtype) > c10::elementSize(b.dtype);
+                   });
   uint64_t position = 0;
   for (auto& entry : header.entries) {
     entry.begin = position;

@@ -1,6 +1,6 @@
 // Named tensors and string metadata in one file, the format of https://github.com/huggingface/safetensors:
-// an 8-byte little-endian header length, a JSON header, the tensors' bytes. A file is not trusted: everything that it
-// claims is checked before memory is taken for it.
+// an 8-byte little-endian header length, a JSON header, the tensors' bytes. A file is not trusted: everything
+// that it claims is checked before memory is taken for it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,11 +15,12 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// The tensors are on the CPU and own their memory. Throws lact::Error that names the file, the tensor and the field.
+/// The tensors are on the CPU and own their memory. Throws lact::Error that names the file, the tensor and
+/// the field.
 TensorFile read_safetensors(const std::string& path);
 
-/// Tensors of any device and strides, in one of the types F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL; written atomically.
-/// Equal contents give equal bytes.
+/// Tensors of any device and strides, in one of the types F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL; written
+/// atomically. Equal contents give equal bytes.
 void write_safetensors(const std::string& path, const TensorFile& file);
 
 }  // namespace lact::io

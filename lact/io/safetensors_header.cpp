@@ -7,6 +7,8 @@
 #include <limits>
 #include <set>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "lact/base/error.h"
 
@@ -19,19 +21,15 @@ using Json = nlohmann::json;
 constexpr const char* kMetadata = "__metadata__";
 constexpr size_t kMaxDims = 64;  // LibTorch's own limit for most operations
 
-constexpr std::array<std::pair<at::ScalarType, std::string_view>, 10> kDtypes = {{{at::kDouble, "F64"},
-                                                                                  {at::kFloat, "F32"},
-                                                                                  {at::kHalf, "F16"},
-                                                                                  {at::kBFloat16, "BF16"},
-                                                                                  {at::kLong, "I64"},
-                                                                                  {at::kInt, "I32"},
-                                                                                  {at::kShort, "I16"},
-                                                                                  {at::kChar, "I8"},
-                                                                                  {at::kByte, "U8"},
-                                                                                  {at::kBool, "BOOL"}}};
+// clang-format off
+constexpr std::array<std::pair<at::ScalarType, std::string_view>, 10> kDtypes = {{
+    {at::kDouble, "F64"}, {at::kFloat, "F32"}, {at::kHalf, "F16"}, {at::kBFloat16, "BF16"},
+    {at::kLong, "I64"}, {at::kInt, "I32"}, {at::kShort, "I16"}, {at::kChar, "I8"},
+    {at::kByte, "U8"}, {at::kBool, "BOOL"}}};
+// clang-format on
 
-/// Reads the header token by token. A document tree would silently drop repeated keys, and a nest of brackets would
-/// take many times its size in memory.
+/// Reads the header token by token. A document tree would silently drop repeated keys, and a nest of brackets
+/// would take many times its size in memory.
 class HeaderReader : public nlohmann::json_sax<Json> {
  public:
   HeaderReader(const std::string& path, uint64_t data_bytes) : path_(path), data_bytes_(data_bytes) {}
@@ -60,7 +58,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     } else if (place_ == Place::tensor && field_ == "dtype") {
       entry_.dtype = parse_dtype(value);
     } else {
-      unexpected(quoted(value));
+      unexpected(shown(value));
     }
     return true;
   }
@@ -101,15 +99,15 @@ class HeaderReader : public nlohmann::json_sax<Json> {
 
   bool key(std::string& key) override {
     if (place_ == Place::header) {
-      LACT_CHECK(names_.insert(key).second, "{}: {} occurs twice in the header", path_, quoted(key));
+      LACT_CHECK(names_.insert(key).second, "{}: {} occurs twice in the header", path_, shown(key));
       name_ = key;
       return true;
     }
     field_ = key;
     LACT_CHECK(fields_.insert(key).second, "{}: {} occurs twice", path_, subject());
     LACT_CHECK(place_ == Place::metadata || key == "dtype" || key == "shape" || key == "data_offsets",
-               "{}: tensor {} has the field {}, expected only dtype, shape and data_offsets", path_, quoted(name_),
-               quoted(key));
+               "{}: tensor {} has the field {}, expected only dtype, shape and data_offsets", path_,
+               shown(name_), shown(key));
     return true;
   }
 
@@ -127,22 +125,15 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   enum class Place { document, header, metadata, tensor, shape, offsets };
 
   std::string subject() const {
-    switch (place_) {
-      case Place::document: return "the header";
-      case Place::header: return fmt::format("the entry {}", quoted(name_));
-      case Place::metadata: return fmt::format("metadata {}", quoted(field_));
-      default: return fmt::format("{} of tensor {}", field_, quoted(name_));
-    }
+    if (place_ == Place::document) return "the header";
+    if (place_ == Place::header) return fmt::format("the entry {}", shown(name_));
+    if (place_ == Place::metadata) return fmt::format("metadata {}", shown(field_));
+    return fmt::format("{} of tensor {}", field_, shown(name_));
   }
 
   std::string expected() const {
-    switch (place_) {
-      case Place::document:
-      case Place::header: return "an object";
-      case Place::metadata: return "a string";
-      default: break;
-    }
-    if (field_ == "dtype") return "a string";
+    if (place_ == Place::document || place_ == Place::header) return "an object";
+    if (place_ == Place::metadata || field_ == "dtype") return "a string";
     if (field_ == "shape") return fmt::format("a list of at most {} whole numbers from 0", kMaxDims);
     return "a list of two whole numbers from 0";
   }
@@ -157,28 +148,31 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       if (name == word) return dtype;
       known.push_back(name);
     }
-    fail("{}: tensor {} has dtype {}, expected one of {}", path_, quoted(name_), quoted(word), fmt::join(known, ", "));
+    fail("{}: tensor {} has dtype {}, expected one of {}", path_, shown(name_), shown(word),
+         fmt::join(known, ", "));
   }
 
   void finish_tensor() {
     for (const char* field : {"dtype", "shape", "data_offsets"}) {
-      LACT_CHECK(fields_.count(field) != 0, "{}: tensor {} has no {}", path_, quoted(name_), field);
+      LACT_CHECK(fields_.count(field) != 0, "{}: tensor {} has no {}", path_, shown(name_), field);
     }
-    // Sizes of 0 count as 1 here: LibTorch multiplies the others into strides, and those must not overflow either.
+    // A size of 0 counts as 1: LibTorch multiplies the others into strides, which must not overflow either.
     int64_t bytes = static_cast<int64_t>(c10::elementSize(entry_.dtype));
     bool empty = false, overflow = false;
     for (const int64_t size : shape_) {
       empty = empty || size == 0;
       overflow = overflow || __builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes);
     }
-    LACT_CHECK(!overflow, "{}: tensor {} has shape {}, expected a size below 2^63 bytes", path_, quoted(name_), shape_);
+    LACT_CHECK(!overflow, "{}: tensor {} has shape {}, expected a size below 2^63 bytes", path_, shown(name_),
+               shape_);
     if (empty) bytes = 0;
     const int64_t begin = offsets_[0], end = offsets_[1];
     LACT_CHECK(begin <= end && static_cast<uint64_t>(end) <= data_bytes_,
                "{}: tensor {} has data_offsets [{}, {}], expected a range within the {} bytes of data", path_,
-               quoted(name_), begin, end, data_bytes_);
-    LACT_CHECK(bytes == end - begin, "{}: tensor {} takes {} bytes in its data_offsets, expected {} for its shape {}",
-               path_, quoted(name_), end - begin, bytes, shape_);
+               shown(name_), begin, end, data_bytes_);
+    LACT_CHECK(bytes == end - begin,
+               "{}: tensor {} takes {} bytes in its data_offsets, expected {} for its shape {}", path_,
+               shown(name_), end - begin, bytes, shape_);
     entry_.name = name_;
     entry_.shape = shape_;
     entry_.begin = static_cast<uint64_t>(begin);
@@ -203,14 +197,17 @@ void check_coverage(const std::string& path, std::vector<TensorEntry>& entries, 
   });
   uint64_t covered = 0;
   for (const auto& entry : entries) {
-    LACT_CHECK(entry.begin >= covered, "{}: tensor {} begins at byte {} of the data, expected {}: it overlaps another",
-               path, quoted(entry.name), entry.begin, covered);
-    LACT_CHECK(entry.begin == covered, "{}: tensor {} begins at byte {} of the data, expected {}: there is a gap", path,
-               quoted(entry.name), entry.begin, covered);
+    LACT_CHECK(entry.begin >= covered,
+               "{}: tensor {} begins at byte {} of the data, expected {}: it overlaps another", path,
+               shown(entry.name), entry.begin, covered);
+    LACT_CHECK(entry.begin == covered,
+               "{}: tensor {} begins at byte {} of the data, expected {}: there is a gap", path,
+               shown(entry.name), entry.begin, covered);
     covered = entry.end;
   }
-  LACT_CHECK(covered == data_bytes, "{}: the file holds {} bytes of data, expected {} for the tensors of its header",
-             path, data_bytes, covered);
+  LACT_CHECK(covered == data_bytes,
+             "{}: the file holds {} bytes of data, expected {} for the tensors of its header", path,
+             data_bytes, covered);
 }
 
 std::string_view dtype_name(at::ScalarType dtype) {
@@ -224,13 +221,14 @@ std::string_view dtype_name(at::ScalarType dtype) {
 
 bool has_safetensors_name(at::ScalarType dtype) { return !dtype_name(dtype).empty(); }
 
-std::string quoted(const std::string& text) {
+std::string shown(const std::string& text) {
   constexpr size_t kLongest = 80;
-  std::string shown = text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
-  return Json(std::move(shown)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string cut = text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
+  return Json(std::move(cut)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-SafetensorsHeader parse_safetensors_header(const std::string& path, const std::string& json, uint64_t data_bytes) {
+SafetensorsHeader parse_safetensors_header(const std::string& path, const std::string& json,
+                                           uint64_t data_bytes) {
   LACT_CHECK(!json.empty() && json[0] == '{', "{}: the header does not begin with an opening brace", path);
   // The JSON reader takes a zero byte for the end of its input.
   const size_t zero = json.find('\0');
@@ -246,7 +244,8 @@ std::string format_safetensors_header(const std::string& path, const Safetensors
   Json object = Json::object();
   if (!header.metadata.empty()) object[kMetadata] = header.metadata;
   for (const auto& entry : header.entries) {
-    LACT_CHECK(entry.name != kMetadata, "{}: a tensor is named {}, which the format keeps for metadata", path, kMetadata);
+    LACT_CHECK(entry.name != kMetadata, "{}: a tensor is named {}, which the format keeps for metadata", path,
+               kMetadata);
     object[entry.name] = {{"dtype", dtype_name(entry.dtype)},
                           {"shape", entry.shape},
                           {"data_offsets", {entry.begin, entry.end}}};
@@ -258,8 +257,9 @@ std::string format_safetensors_header(const std::string& path, const Safetensors
     fail("{}: cannot be written: the name of a tensor or a word of its metadata is not valid UTF-8", path);
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');
-  LACT_CHECK(text.size() <= kMaxHeaderBytes, "{}: cannot be written: the header takes {} bytes, expected at most {}",
-             path, text.size(), kMaxHeaderBytes);
+  LACT_CHECK(text.size() <= kMaxHeaderBytes,
+             "{}: cannot be written: the header takes {} bytes, expected at most {}", path, text.size(),
+             kMaxHeaderBytes);
   return text;
 }
 

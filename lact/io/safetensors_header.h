@@ -28,11 +28,12 @@ constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 bool has_safetensors_name(at::ScalarType dtype);
 
 /// A name or value from a file, quoted, escaped and shortened for an error sentence.
-std::string quoted(const std::string& text);
+std::string shown(const std::string& text);
 
-/// Checks that the entries are well formed and fill the `data_bytes` bytes after the header exactly, without gap or
-/// overlap. `path` is for errors.
-SafetensorsHeader parse_safetensors_header(const std::string& path, const std::string& json, uint64_t data_bytes);
+/// Checks that the entries are well formed and fill the `data_bytes` bytes after the header exactly, without
+/// gap or overlap. `path` is for errors.
+SafetensorsHeader parse_safetensors_header(const std::string& path, const std::string& json,
+                                           uint64_t data_bytes);
 
 /// The JSON text, entries sorted by name, padded with spaces to a multiple of 8 bytes.
 std::string format_safetensors_header(const std::string& path, const SafetensorsHeader& header);
