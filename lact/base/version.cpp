@@ -1,0 +1,7 @@
+#include "lact/base/version.h"
+
+namespace lact {
+
+const char* version() { return LACT_VERSION; }
+
+}  // namespace lact

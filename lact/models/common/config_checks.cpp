@@ -1,0 +1,107 @@
+#include "lact/models/common/config_checks.h"
+
+#include <algorithm>
+
+#include "lact/base/error.h"
+
+namespace lact::models {
+
+namespace {
+
+void check_rope(const std::string& path, int64_t num_heads, int64_t model_dim, const ops::RopeOptions& rope) {
+  const int64_t width = model_dim / num_heads;
+  LACT_CHECK(
+      width % 2 == 0,
+      "[config] {} heads of model_dim {} are {} channels wide, but rotary embedding needs an even number",
+      num_heads, model_dim, width);
+  check_positive(path + ".base", rope.base);
+}
+
+void check_projection(const std::string& path, const ProjectionConfig& config) {
+  if (config.qk_norm) check_positive(path + ".qk_norm_epsilon", config.qk_norm_epsilon);
+}
+
+void check_attention(const std::string& path, int64_t model_dim, const attention::AttentionConfig& config) {
+  check_heads(path + ".num_heads", config.num_heads, model_dim);
+  if (config.head_norm) check_positive(path + ".head_norm_epsilon", config.head_norm_epsilon);
+  if (config.rope) check_rope(path + ".rope", config.num_heads, model_dim, *config.rope);
+}
+
+void check_update(const std::string& path, const ttt::UpdateRule& update) {
+  LACT_CHECK(update.newton_schulz.steps >= 0, "[config] {}.newton_schulz.steps is {}, expected 0 or more",
+             path, update.newton_schulz.steps);
+  LACT_CHECK(update.norm_epsilon >= 0, "[config] {}.norm_epsilon is {}, expected 0 or more", path,
+             update.norm_epsilon);
+}
+
+void check_memory(const std::string& path, int64_t model_dim, const ttt::LactConfig& config) {
+  check_heads(path + ".num_heads", config.num_heads, model_dim);
+  const int64_t width = model_dim / config.num_heads;
+  const double hidden = double(width) * config.hidden_multiple;
+  LACT_CHECK(hidden >= 1 && hidden <= double(kMostChannels),
+             "[config] {}.hidden_multiple is {}, which gives a head of width {} no possible hidden width",
+             path, config.hidden_multiple, width);
+  const auto matrices = ttt::network(config.network).matrices(width, int64_t(hidden), width);
+  ttt::loss(config.loss);  // throws for an unknown name
+  for (const auto& matrix : matrices) {
+    LACT_CHECK(config.rate_channels == 1 || config.rate_channels == matrix.in,
+               "[config] {}.rate_channels is {}, expected 1 or the {} input channels of {}", path,
+               config.rate_channels, matrix.in, matrix.name);
+  }
+  const auto& steps = config.prepare_qk;
+  if (std::find(steps.begin(), steps.end(), ttt::Preparation::rope) != steps.end()) {
+    const int64_t heads = config.rope_heads == 0 ? config.num_heads : config.rope_heads;
+    check_heads(path + ".rope_heads", heads, model_dim);
+    check_rope(path + ".rope", heads, model_dim, config.rope);
+  }
+  LACT_CHECK(config.initial_weights.rank >= 0 && config.initial_weights.rank <= kMostChannels,
+             "[config] {}.initial_weights.rank is {}, expected 0 (full) or more", path,
+             config.initial_weights.rank);
+  check_positive(path + ".initial_weights.gain", config.initial_weights.gain);
+  check_positive(path + ".base_rate", config.base_rate);
+  check_update(path + ".update", config.update);
+}
+
+}  // namespace
+
+void check_size(const std::string& path, int64_t value, int64_t largest) {
+  LACT_CHECK(value >= 1 && value <= largest, "[config] {} is {}, expected 1 to {}", path, value, largest);
+}
+
+void check_positive(const std::string& path, double value) {
+  LACT_CHECK(value > 0, "[config] {} is {}, expected a positive number", path, value);
+}
+
+void check_heads(const std::string& path, int64_t num_heads, int64_t model_dim) {
+  check_size(path, num_heads);
+  LACT_CHECK(model_dim % num_heads == 0, "[config] {} is {}, which does not divide model_dim {}", path,
+             num_heads, model_dim);
+}
+
+void check_norm(const std::string& path, const nn::NormOptions& options) {
+  LACT_CHECK(!(options.bias && options.kind == nn::NormKind::rms),
+             "[config] {}.bias is true, but an RMS-norm has no bias", path);
+  check_positive(path + ".epsilon", options.epsilon);
+}
+
+void check_feed_forward(const std::string& path, const nn::FeedForwardOptions& options) {
+  check_size(path + ".hidden_dim", options.hidden_dim);
+}
+
+void check_layer(const std::string& path, int64_t model_dim, const HybridLayerConfig& config) {
+  check_projection(path + ".projection", config.projection);
+  check_attention(path + ".attention", model_dim, config.attention);
+  check_memory(path + ".memory", model_dim, config.memory);
+}
+
+void check_layer(const std::string& path, int64_t model_dim, const LactLayerConfig& config) {
+  check_projection(path + ".projection", config.projection);
+  check_memory(path + ".memory", model_dim, config.memory);
+}
+
+void check_layer(const std::string& path, int64_t model_dim, const AttentionLayerConfig& config) {
+  check_projection(path + ".projection", config.projection);
+  check_attention(path + ".attention", model_dim, config.attention);
+}
+
+}  // namespace lact::models

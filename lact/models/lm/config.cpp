@@ -1,0 +1,66 @@
+#include "lact/models/lm/config.h"
+
+#include "lact/models/common/config_checks.h"
+
+namespace lact::models {
+
+HybridLayerConfig lm_layer(int64_t attention_heads, int64_t memory_heads) {
+  const ops::RopeOptions rope = {.base = 1e6, .pairs = ops::RopePairs::halves};
+  HybridLayerConfig layer;
+  layer.attention.num_heads = attention_heads;
+  layer.attention.rope = rope;
+  layer.rescaled = Rescaled::memory;
+
+  auto& memory = layer.memory;
+  memory.num_heads = memory_heads;
+  memory.prepare_qk = {ttt::Preparation::silu, ttt::Preparation::l2_norm, ttt::Preparation::rope};
+  memory.silu_v = true;
+  memory.rope = rope;
+  memory.rope_heads = attention_heads;
+  memory.base_rate = 0.001;
+  memory.rate_bias = true;
+  memory.output_scale = ttt::OutputScale::per_head;
+  memory.initial_weights = {.rank = 32, .gain = 0.5};
+  memory.update.momentum = true;
+  memory.update.muon = true;
+  memory.update.newton_schulz = {.steps = 5, .coefficients = ops::Coefficients::variable};
+  return layer;
+}
+
+int64_t lm_hidden_dim(int64_t model_dim) {
+  const int64_t two_thirds = model_dim * 4 * 2 / 3;
+  return (two_thirds + 255) / 256 * 256;
+}
+
+void LmConfig::check() const {
+  check_size("vocabulary_size", vocabulary_size);
+  check_size("model_dim", model_dim);
+  check_size("num_layers", num_layers, kMostLayers);
+  check_layer("layer", model_dim, layer);
+  check_feed_forward("feed_forward", feed_forward);
+  check_norm("norm", norm);
+  check_positive("chunk_size", double(chunk_size));
+  check_positive("window_size", double(window_size));
+  check_positive("init_std", init_std);
+}
+
+ModelCost cost(const LmConfig& config) {
+  const int64_t width = config.model_dim;
+  ModelCost all;
+  all.model_dim = width;
+  all.num_layers = config.num_layers;
+  all.around = {.attended = double(config.window_size), .chunk = double(config.chunk_size)};
+  all.memory = fast_weight_cost(width, config.layer.memory);
+  all.block = layer_cost(width, config.layer, all.around);
+  all.block.push_back(feed_forward_cost(width, config.feed_forward));
+  const CostPart norm = norm_cost("norm", width, config.norm);
+  all.block.push_back(sum("norms", {norm, norm}));
+
+  CostPart head = linear_cost("output head", width, config.vocabulary_size, false);
+  if (config.tie_embeddings) head.parameters = 0;
+  all.others = {
+      {"embeddings", config.vocabulary_size * width}, norm_cost("final norm", width, config.norm), head};
+  return all;
+}
+
+}  // namespace lact::models

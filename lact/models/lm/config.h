@@ -1,0 +1,53 @@
+// The language model: token embeddings, blocks of the in-layer hybrid (sliding window attention + LaCT over
+// shared q, k, v) and a SwiGLU feed-forward, a final norm and an output head (paper section 4.2 and
+// appendix).
+#pragma once
+
+#include "lact/models/common/cost.h"
+#include "lact/models/common/layers.h"
+
+namespace lact::models {
+
+/// The authors' layer: rotary embedding of base 10⁶ in both branches, momentum + Muon, low-rank initial fast
+/// weights.
+HybridLayerConfig lm_layer(int64_t attention_heads, int64_t memory_heads);
+
+/// Hidden width of the SwiGLU feed-forward: two thirds of four times the model width, rounded up to a
+/// multiple of 256.
+int64_t lm_hidden_dim(int64_t model_dim);
+
+struct LmConfig {
+  int64_t vocabulary_size = 32000;
+  int64_t model_dim = 768;
+  int64_t num_layers = 12;
+  HybridLayerConfig layer = lm_layer(12, 4);
+  nn::FeedForwardOptions feed_forward = {nn::FeedForwardKind::swiglu, lm_hidden_dim(768)};
+  nn::NormOptions norm = {nn::NormKind::rms, 1e-6};
+  int64_t chunk_size = 2048;
+  int64_t window_size = 2048;
+  bool tie_embeddings = false;
+  double init_std = 0.02;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("vocabulary_size", vocabulary_size, "tokens of the vocabulary");
+    field("model_dim", model_dim, "width of the model");
+    field("num_layers", num_layers, "blocks");
+    field("layer", layer, "window attention and memory of a block");
+    field("feed_forward", feed_forward, "feed-forward network of a block");
+    field("norm", norm, "norms of the blocks and before the output head");
+    field("chunk_size", chunk_size, "tokens that are written into the fast weights at once");
+    field("window_size", window_size, "tokens that the sliding window covers, the present one included");
+    field("tie_embeddings", tie_embeddings, "the output head shares the embeddings' matrix");
+    field("init_std", init_std, "standard deviation of the initial linear layers and embeddings");
+  }
+  bool operator==(const LmConfig&) const = default;
+
+  /// Throws one sentence for sizes that cannot work.
+  void check() const;
+};
+
+/// Per token of a sequence longer than the window.
+ModelCost cost(const LmConfig& config);
+
+}  // namespace lact::models

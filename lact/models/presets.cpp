@@ -1,0 +1,103 @@
+#include "lact/models/presets.h"
+
+#include "lact/models/lm/presets.h"
+#include "lact/models/nvs/presets.h"
+#include "lact/models/video/presets.h"
+
+namespace lact::models {
+
+namespace {
+
+ModelConfig default_config(Task task) {
+  switch (task) {
+    case Task::lm:
+      return LmConfig{};
+    case Task::nvs:
+      return NvsConfig{};
+    case Task::video:
+      return VideoConfig{};
+  }
+  return {};
+}
+
+bool is_file(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".json");
+}
+
+ModelConfig read_file(const std::string& path) {
+  const options::Json json = options::read_json_file(path);
+  try {
+    return read_config(json);
+  } catch (const Error& error) {
+    fail("{}: {}", path, error.what());
+  }
+}
+
+template <auto function>
+ModelConfig make() {
+  return function();
+}
+
+}  // namespace
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> rows = {
+      {"lm_tiny", "bytes; trains on a processor", make<lm_tiny>},
+      {"lm_small", "a first model of words", make<lm_small>},
+      {"lm_760m", "the paper's smaller language model", make<lm_760m>},
+      {"lm_3b", "the paper's larger language model", make<lm_3b>},
+      {"nvs_small", "trains on a processor", make<nvs_small>},
+      {"nvs_14_layers", "the paper's ablations", make<nvs_14_layers>},
+      {"nvs_312m", "the paper's main model", make<nvs_312m>},
+      {"nvs_4x", "twice the state of the main model", make<nvs_4x>},
+      {"video_tiny", "trains on a processor", make<video_tiny>},
+      {"video_small", "clips of 256 x 256 pixels", make<video_small>},
+      {"video_1_3b", "Wan 2.1 1.3B with LaCT", make<video_1_3b>},
+      {"video_14b", "Wan 2.1 14B with LaCT", make<video_14b>},
+  };
+  return rows;
+}
+
+ModelConfig preset(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& row : presets()) {
+    if (row.name == name) return row.make();
+    names.push_back(row.name);
+  }
+  const std::string similar = options::nearest(name, names);
+  if (!similar.empty()) fail("there is no preset {}; did you mean {}?", name, similar);
+  fail("there is no preset {}; there are {}", name, fmt::join(names, ", "));
+}
+
+options::Json write_config(const ModelConfig& config) {
+  options::Json json = {{"task", options::word_of(task_of(config))}};
+  const auto fields = std::visit([](const auto& any) { return options::write(any); }, config);
+  for (const auto& [key, value] : fields.items()) json[key] = value;
+  return json;
+}
+
+std::string config_text(const ModelConfig& config) { return write_config(config).dump(2) + "\n"; }
+
+ModelConfig read_config(const options::Json& json) {
+  if (!json.is_object()) options::wrong_value("", json, "an object");
+  LACT_CHECK(json.contains("task"), "[options] the config has no field task, expected lm, nvs or video");
+  Task task{};
+  options::read(json.at("task"), task, "task");
+  options::Json fields = json;
+  fields.erase("task");
+  ModelConfig config = default_config(task);
+  std::visit([&](auto& any) { options::read(fields, any); }, config);
+  return config;
+}
+
+ModelConfig resolve_config(const std::string& name_or_file, const std::vector<std::string>& assignments) {
+  ModelConfig config = is_file(name_or_file) ? read_file(name_or_file) : preset(name_or_file);
+  for (const auto& assignment : assignments) {
+    const options::Json json = options::parse_assignment(assignment);
+    std::visit([&](auto& any) { options::read(json, any); }, config);
+  }
+  std::visit([](const auto& any) { any.check(); }, config);
+  return config;
+}
+
+}  // namespace lact::models

@@ -1,0 +1,52 @@
+// A model of any task: by name (a preset), from a JSON file, and back. A file has a field "task" (lm, nvs or
+// video) and the fields of that task's config; what it does not mention keeps its default.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lact/base/options.h"
+#include "lact/models/lm/config.h"
+#include "lact/models/nvs/config.h"
+#include "lact/models/video/config.h"
+
+namespace lact::models {
+
+enum class Task { lm, nvs, video };
+constexpr std::array<std::pair<Task, std::string_view>, 3> enum_names(Task) {
+  return {{{Task::lm, "lm"}, {Task::nvs, "nvs"}, {Task::video, "video"}}};
+}
+
+/// In the order of Task.
+using ModelConfig = std::variant<LmConfig, NvsConfig, VideoConfig>;
+
+inline Task task_of(const ModelConfig& config) { return Task(config.index()); }
+
+struct Preset {
+  std::string name;
+  std::string summary;
+  ModelConfig (*make)();
+};
+
+const std::vector<Preset>& presets();
+
+/// Throws a sentence with the nearest name.
+ModelConfig preset(const std::string& name);
+
+options::Json write_config(const ModelConfig& config);
+
+/// The text of a config file: write_config, indented, with a final newline.
+std::string config_text(const ModelConfig& config);
+
+ModelConfig read_config(const options::Json& json);
+
+/// A preset's name, or the path of a JSON file: whatever contains a slash or ends in ".json". Then the
+/// assignments, such as "layer.memory.num_heads=2", in their order. Throws one sentence for sizes that cannot
+/// work.
+ModelConfig resolve_config(const std::string& name_or_file, const std::vector<std::string>& assignments = {});
+
+}  // namespace lact::models

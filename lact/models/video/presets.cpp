@@ -1,0 +1,48 @@
+#include "lact/models/video/presets.h"
+
+namespace lact::models {
+
+namespace {
+
+struct Size {
+  int64_t model_dim, num_layers, num_heads, memory_heads, hidden_dim;
+};
+
+VideoConfig sized(const Size& size) {
+  VideoConfig config;
+  config.model_dim = size.model_dim;
+  config.num_layers = size.num_layers;
+  config.layer = video_layer(size.num_heads, size.memory_heads);
+  config.cross_attention.num_heads = size.num_heads;
+  config.feed_forward.hidden_dim = size.hidden_dim;
+  return config;
+}
+
+}  // namespace
+
+VideoConfig video_tiny() {
+  VideoConfig config =
+      sized({.model_dim = 256, .num_layers = 4, .num_heads = 4, .memory_heads = 1, .hidden_dim = 1024});
+  config.text_dim = 256;
+  config.text_length = 32;
+  config.latent_height = config.latent_width = 16;
+  return config;
+}
+
+VideoConfig video_small() {
+  VideoConfig config =
+      sized({.model_dim = 512, .num_layers = 8, .num_heads = 8, .memory_heads = 1, .hidden_dim = 2048});
+  config.latent_height = config.latent_width = 32;
+  return config;
+}
+
+VideoConfig video_1_3b() {
+  return sized({.model_dim = 1536, .num_layers = 30, .num_heads = 12, .memory_heads = 1, .hidden_dim = 8960});
+}
+
+VideoConfig video_14b() {
+  return sized(
+      {.model_dim = 5120, .num_layers = 40, .num_heads = 40, .memory_heads = 4, .hidden_dim = 13824});
+}
+
+}  // namespace lact::models

@@ -1,0 +1,297 @@
+#include "lact/models/common/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "lact/models/common/block.h"
+#include "lact/models/lm/presets.h"
+#include "lact/models/nvs/presets.h"
+#include "lact/models/presets.h"
+#include "lact/models/video/presets.h"
+
+namespace lact::models {
+namespace {
+
+double millions(int64_t count) { return double(count) / 1e6; }
+
+int64_t parameters_of(const torch::nn::Module& module) {
+  int64_t count = 0;
+  for (const auto& parameter : module.parameters()) count += parameter.numel();
+  return count;
+}
+
+double flops_of(const ModelCost& cost, const std::string& name) {
+  for (const auto& part : cost.block) {
+    if (part.name == name) return part.flops;
+  }
+  ADD_FAILURE() << "no part " << name;
+  return 0;
+}
+
+// Figures of the paper.
+
+TEST(Cost, ViewSynthesisHas312MParametersOf84MFastWeights) {
+  const ModelCost cost = models::cost(nvs_312m());
+  EXPECT_NEAR(millions(cost.total().parameters), 312, 0.005 * 312);
+  EXPECT_NEAR(millions(cost.total().state), 84, 1);
+  EXPECT_EQ(cost.num_layers * cost.memory.parameters, cost.total().state);
+  EXPECT_DOUBLE_EQ(cost.state_in_squares(), 6);
+}
+
+TEST(Cost, ViewSynthesisWithFourTimesTheHiddenWidthIsFortyPercentState) {
+  const ModelCost cost = models::cost(nvs_4x());
+  EXPECT_DOUBLE_EQ(cost.state_in_squares(), 12);
+  EXPECT_NEAR(cost.state_share(), 0.40, 0.03);
+  NvsConfig shallow = nvs_14_layers();
+  shallow.lact = nvs_memory(4);
+  EXPECT_NEAR(models::cost(shallow).state_share(), 0.40, 0.03);
+}
+
+TEST(Cost, LanguageModelsHaveThreeQuartersOfASquareOfState) {
+  for (const LmConfig& config : {lm_tiny(), lm_small(), lm_760m(), lm_3b()}) {
+    EXPECT_DOUBLE_EQ(models::cost(config).state_in_squares(), 0.75);
+  }
+  EXPECT_EQ(models::cost(lm_3b()).memory.state, 2304 * 3072);
+  EXPECT_NEAR(double(models::cost(lm_3b()).total().parameters), 3e9, 0.04 * 3e9);
+  EXPECT_NEAR(double(models::cost(lm_760m()).total().parameters), 760e6, 0.06 * 760e6);
+}
+
+TEST(Cost, LowRankInitialWeightsAdd128TimesTheWidthAndASquareOverTheHeads) {
+  for (const int64_t heads : {1, 2, 4, 12}) {
+    const int64_t width = 1536;
+    const FastWeightCost cost = fast_weight_cost(width, lm_layer(12, heads).memory);
+    EXPECT_EQ(cost.parameters, 128 * width + width * width / heads);
+  }
+}
+
+TEST(Cost, LowRankInitialWeightsAreAFewPercentOfTheTrainableWeights) {
+  LmConfig config = lm_3b();
+  const auto share = [&] {
+    const ModelCost cost = models::cost(config);
+    return double(cost.memory.parameters) / double(sum("", cost.block).parameters);
+  };
+  EXPECT_LT(share(), 0.03);
+  config.layer = lm_layer(24, 2);
+  EXPECT_LT(share(), 0.045);
+}
+
+TEST(Cost, UpdateAndApplyTakeSixTimesTheState) {
+  for (const double multiple : {0.5, 1.0, 2.0, 4.0}) {
+    for (const int64_t heads : {1, 2, 4}) {
+      ttt::LactConfig config;
+      config.num_heads = heads;
+      config.hidden_multiple = multiple;
+      const double width = 768;
+      const FastWeightCost cost = fast_weight_cost(768, config);
+      EXPECT_DOUBLE_EQ(cost.update_flops, (4 + 8) * width * width / double(heads) * multiple);
+      EXPECT_DOUBLE_EQ(cost.apply_flops, 6 * width * width / double(heads) * multiple);
+      EXPECT_DOUBLE_EQ(cost.update_flops + cost.apply_flops, 6 * double(cost.state));
+    }
+  }
+}
+
+TEST(Cost, LossThatLooksAtThePredictionTakesOnePassMore) {
+  ttt::LactConfig config;
+  config.loss = "squared_error";
+  const FastWeightCost cost = fast_weight_cost(64, config);
+  EXPECT_DOUBLE_EQ(cost.update_flops, 6 * double(cost.state));
+}
+
+TEST(Cost, MuonOfOneMatrixIsThePapersFormula) {
+  const double width = 64;
+  for (const double multiple : {1.0, 2.0, 4.0}) {
+    const auto hidden = int64_t(width * multiple);
+    const double expected = width * width * width * (4 * multiple + 2);
+    EXPECT_DOUBLE_EQ(newton_schulz_flops(64, hidden), expected);
+    EXPECT_DOUBLE_EQ(newton_schulz_flops(hidden, 64), expected);
+  }
+}
+
+// The paper writes 30 · head width · state, which counts all matrices, but compares one matrix's share of it
+// with the work of all three: 5/3 head widths. Counted alike it is 5.
+TEST(Cost, MuonBreaksEvenAtFiveHeadWidths) {
+  const FastWeightCost cost = models::cost(lm_3b()).memory;
+  EXPECT_EQ(cost.head_dim, 768);
+  EXPECT_DOUBLE_EQ(cost.muon_flops, 30.0 * 768 * double(cost.state));
+  EXPECT_DOUBLE_EQ(cost.break_even_chunk(), 5 * 768);
+  EXPECT_DOUBLE_EQ(cost.break_even_chunk() / double(cost.num_matrices), 5.0 / 3 * 768);
+}
+
+TEST(Cost, MuonIsSharedByTheTokensOfAChunk) {
+  LmConfig config = lm_3b();
+  const double once = flops_of(models::cost(config), "Muon");
+  config.chunk_size *= 4;
+  EXPECT_DOUBLE_EQ(flops_of(models::cost(config), "Muon"), once / 4);
+  config.chunk_size = 3840;
+  const ModelCost even = models::cost(config);
+  EXPECT_DOUBLE_EQ(flops_of(even, "Muon"), flops_of(even, "update") + flops_of(even, "apply"));
+}
+
+TEST(Cost, WindowAttentionGrowsWithTheWindow) {
+  LmConfig config = lm_760m();
+  EXPECT_DOUBLE_EQ(flops_of(models::cost(config), "window attention"), 4.0 * 2048 * 1536);
+  config.window_size = 4096;
+  EXPECT_DOUBLE_EQ(flops_of(models::cost(config), "window attention"), 4.0 * 4096 * 1536);
+  EXPECT_DOUBLE_EQ(flops_of(models::cost(nvs_312m(), {.inputs = 4, .image_size = 256}), "window attention"),
+                   4.0 * 1024 * 768);
+  EXPECT_DOUBLE_EQ(flops_of(models::cost(video_1_3b()), "window attention"), 4.0 * 2 * 4680 * 1536);
+}
+
+TEST(Cost, ViewsThatDoNotDivideIntoPatchesAreAMistake) {
+  EXPECT_THROW(models::cost(nvs_312m(), {.inputs = 4, .image_size = 100}), Error);
+  EXPECT_THROW(models::cost(nvs_312m(), {.inputs = 0, .image_size = 256}), Error);
+}
+
+TEST(Cost, TiedEmbeddingsAreCountedOnce) {
+  LmConfig config = lm_small();
+  const ModelCost apart = models::cost(config);
+  config.tie_embeddings = true;
+  EXPECT_EQ(apart.total().parameters - models::cost(config).total().parameters, 32000 * 768);
+  EXPECT_EQ(apart.total().flops, models::cost(config).total().flops);
+}
+
+/// What LaCT adds to a block of Wan: fast weights, rates, output scale and norm, scale and shift of q and k.
+int64_t added_to_wan(const ModelCost& cost) {
+  int64_t added = 0;
+  for (const auto& part : cost.block) {
+    for (const char* name : {"fast weights", "rates and gates", "scale and shift of q, k"}) {
+      if (part.name == name) added += part.parameters;
+    }
+  }
+  return cost.num_layers * added;
+}
+
+// The published checkpoints of Wan 2.1, text to video.
+TEST(Cost, VideoModelsAreWanAndFastWeights) {
+  const ModelCost small = models::cost(video_1_3b()), large = models::cost(video_14b());
+  EXPECT_EQ(small.total().parameters - added_to_wan(small), 1'418'996'800);
+  EXPECT_EQ(large.total().parameters - added_to_wan(large), 14'288'491'584);
+  EXPECT_DOUBLE_EQ(small.state_in_squares(), 3);
+  EXPECT_DOUBLE_EQ(large.state_in_squares(), 0.75);
+}
+
+// Small models in the authors' implementation.
+TEST(Cost, ParametersAreThoseOfTheAuthorsModels) {
+  const auto parameters = [](const ModelConfig& config) {
+    return std::visit([](const auto& any) { return models::cost(any).total().parameters; }, config);
+  };
+  EXPECT_EQ(
+      parameters(resolve_config(
+          "lm_tiny", {"vocabulary_size=97", "model_dim=64", "num_layers=2", "layer.attention.num_heads=4",
+                      "layer.memory.rope_heads=4", "layer.memory.num_heads=2",
+                      "layer.memory.initial_weights.rank=4", "feed_forward.hidden_dim=256"})),
+      151828);
+  EXPECT_EQ(parameters(
+                resolve_config("nvs_small", {"model_dim=64", "num_layers=2", "feed_forward.hidden_dim=256"})),
+            242758);
+  EXPECT_EQ(parameters(resolve_config(
+                "video_tiny", {"model_dim=64", "num_layers=2", "layer.memory.num_heads=2",
+                               "layer.memory.hidden_multiple=2", "feed_forward.hidden_dim=128", "text_dim=24",
+                               "frequency_dim=32", "in_channels=4", "out_channels=4"})),
+            166558);
+}
+
+// The modules themselves.
+
+class Draw {
+ public:
+  explicit Draw(uint32_t seed) : random_(seed) {}
+  bool coin() { return random_() % 2 == 0; }
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return *(values.begin() + random_() % values.size());
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+constexpr int64_t kWidth = 24;
+
+ProjectionConfig draw_projection(Draw& draw) {
+  return {.qkv_bias = draw.coin(), .output_bias = draw.coin(), .qk_norm = draw.coin()};
+}
+
+attention::AttentionConfig draw_attention(Draw& draw) {
+  attention::AttentionConfig config;
+  config.num_heads = draw.one_of<int64_t>({1, 2, 6});
+  config.head_norm = draw.coin();
+  if (draw.coin()) config.rope = ops::RopeOptions{};
+  return config;
+}
+
+ttt::LactConfig draw_memory(Draw& draw) {
+  ttt::LactConfig config;
+  config.num_heads = draw.one_of<int64_t>({1, 2, 4});
+  config.hidden_multiple = draw.one_of({0.5, 1.0, 1.4, 3.0});
+  config.network = draw.one_of({"swiglu", "linear"});
+  config.initial_weights.rank = draw.one_of<int64_t>({0, 2, 5});
+  config.update.momentum = draw.coin();
+  config.update.muon = draw.coin();
+  config.rate_bias = draw.coin();
+  if (config.hidden_multiple == 1.0 && draw.coin()) config.rate_channels = kWidth / config.num_heads;
+  config.output_norm = draw.coin();
+  config.output_scale =
+      draw.one_of({ttt::OutputScale::none, ttt::OutputScale::per_head, ttt::OutputScale::per_token});
+  return config;
+}
+
+TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    Draw draw(seed);
+    const ttt::LactConfig memory = draw_memory(draw);
+    const HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw), memory,
+                                      draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none})};
+    const LactLayerConfig lact = {draw_projection(draw), memory};
+    const AttentionLayerConfig attention = {draw_projection(draw), draw_attention(draw)};
+    const auto message = options::write(hybrid).dump();
+    const Surroundings around = {.attended = 8, .chunk = 8};
+    EXPECT_EQ(sum("", layer_cost(kWidth, hybrid, around)).parameters,
+              parameters_of(*make_layer(kWidth, hybrid)))
+        << message;
+    EXPECT_EQ(sum("", layer_cost(kWidth, lact, around)).parameters, parameters_of(*make_layer(kWidth, lact)))
+        << message;
+    EXPECT_EQ(sum("", layer_cost(kWidth, attention, around)).parameters,
+              parameters_of(*make_layer(kWidth, attention)))
+        << options::write(attention).dump();
+
+    ttt::Lact core(kWidth, memory);
+    const auto state = core.initial_state(1);
+    int64_t elements = 0;
+    for (const auto& weight : dynamic_cast<ttt::LactState&>(*state).memory.weights)
+      elements += weight.numel();
+    EXPECT_EQ(fast_weight_cost(kWidth, memory).state, elements) << message;
+  }
+}
+
+TEST(Cost, ParametersAreThoseOfTheBlocks) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    Draw draw(seed);
+    LmConfig lm;
+    lm.model_dim = kWidth;
+    lm.layer = {draw_projection(draw), draw_attention(draw), draw_memory(draw)};
+    using nn::FeedForwardKind;
+    lm.feed_forward = {
+        draw.one_of({FeedForwardKind::swiglu, FeedForwardKind::gelu, FeedForwardKind::gelu_tanh}), 40,
+        draw.coin()};
+    if (draw.coin()) lm.norm = {nn::NormKind::layer, 1e-5, draw.coin()};
+    const Block lm_block(kWidth, lm.norm, {make_layer(kWidth, lm.layer)}, lm.feed_forward);
+    EXPECT_EQ(sum("", models::cost(lm).block).parameters, parameters_of(lm_block))
+        << options::write(lm).dump();
+
+    NvsConfig nvs;
+    nvs.model_dim = kWidth;
+    nvs.attention = {draw_projection(draw), draw_attention(draw)};
+    nvs.lact = {draw_projection(draw), draw_memory(draw)};
+    nvs.feed_forward = lm.feed_forward;
+    nvs.norm = lm.norm;
+    const Block nvs_block(kWidth, nvs.norm, {make_layer(kWidth, nvs.attention), make_layer(kWidth, nvs.lact)},
+                          nvs.feed_forward);
+    EXPECT_EQ(sum("", models::cost(nvs).block).parameters, parameters_of(nvs_block))
+        << options::write(nvs).dump();
+  }
+}
+
+}  // namespace
+}  // namespace lact::models
