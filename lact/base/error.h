@@ -1,5 +1,5 @@
-// A caller's mistake throws lact::Error with one sentence in the caller's words; `main` turns it into exit code 2.
-// A broken invariant of our own is an assertion: it names the line and aborts.
+// A caller's mistake throws lact::Error with one sentence in the caller's words; `main` turns it into exit
+// code 2. A broken invariant of our own is an assertion: it names the line and aborts.
 #pragma once
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ template <class... Args>
     if (!(condition)) ::lact::fail(__VA_ARGS__); \
   } while (false)
 
-#define LACT_ASSERT(condition)                                                         \
-  do {                                                                                 \
-    if (!(condition)) ::lact::assertion_failed(#condition, __FILE__, __LINE__);        \
+#define LACT_ASSERT(condition)                                                  \
+  do {                                                                          \
+    if (!(condition)) ::lact::assertion_failed(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -9,7 +9,8 @@ namespace {
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto made = std::make_shared<spdlog::logger>("lact", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    auto made =
+        std::make_shared<spdlog::logger>("lact", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("lact: %^%v%$");
     return made;
   }();
@@ -20,9 +21,15 @@ spdlog::logger& logger() {
 
 void write(Level level, const std::string& message) {
   switch (level) {
-    case Level::info: logger().info("{}", message); break;
-    case Level::warning: logger().warn("warning: {}", message); break;
-    case Level::error: logger().error("error: {}", message); break;
+    case Level::info:
+      logger().info("{}", message);
+      break;
+    case Level::warning:
+      logger().warn("warning: {}", message);
+      break;
+    case Level::error:
+      logger().error("error: {}", message);
+      break;
   }
 }
 

@@ -1,4 +1,5 @@
-// Logs go to stderr, results to stdout. Messages are for the person at the terminal: no timestamps, no source lines.
+// Logs go to stderr, results to stdout. Messages are for the person at the terminal: no timestamps, no source
+// lines.
 #pragma once
 
 #include <fmt/format.h>

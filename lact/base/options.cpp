@@ -36,7 +36,9 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-std::string join(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
+std::string join(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
 
 void wrong_value(const std::string& path, const Json& found, const std::string& expected) {
   fail("[options] {} is {}, expected {}", path.empty() ? "the config" : path, found.dump(), expected);
@@ -44,7 +46,8 @@ void wrong_value(const std::string& path, const Json& found, const std::string& 
 
 void unknown_key(const std::string& path, const std::string& key, const std::vector<std::string>& known) {
   const std::string similar = nearest(key, known);
-  if (!similar.empty()) fail("[options] unknown option {}; did you mean {}?", join(path, key), join(path, similar));
+  if (!similar.empty())
+    fail("[options] unknown option {}; did you mean {}?", join(path, key), join(path, similar));
   fail("[options] unknown option {}; known here: {}", join(path, key), fmt::join(known, ", "));
 }
 
@@ -62,7 +65,8 @@ Json read_json_file(const std::string& path) {
 
 Json parse_assignment(const std::string& assignment) {
   const size_t equals = assignment.find('=');
-  LACT_CHECK(equals != std::string::npos && equals > 0, "[options] \"{}\" is not of the form name=value", assignment);
+  LACT_CHECK(equals != std::string::npos && equals > 0, "[options] \"{}\" is not of the form name=value",
+             assignment);
   const std::string path = assignment.substr(0, equals);
   const std::string text = assignment.substr(equals + 1);
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);

@@ -9,8 +9,9 @@
 //     }
 //   };
 //
-// and defaults, help, JSON in and out and comparison come from that list. An enum gives its words by a function
-// `enum_names(E)` that returns an array of {value, word}. Unknown keys and wrong types are errors that name the field.
+// and defaults, help, JSON in and out and comparison come from that list. An enum gives its words by a
+// function `enum_names(E)` that returns an array of {value, word}. Unknown keys and wrong types are errors
+// that name the field.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -34,7 +35,8 @@ using Json = nlohmann::ordered_json;
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 [[noreturn]] void wrong_value(const std::string& path, const Json& found, const std::string& expected);
-[[noreturn]] void unknown_key(const std::string& path, const std::string& key, const std::vector<std::string>& known);
+[[noreturn]] void unknown_key(const std::string& path, const std::string& key,
+                              const std::vector<std::string>& known);
 
 /// "model.layers" + "count" -> "model.layers.count"
 std::string join(const std::string& path, const std::string& key);
@@ -61,7 +63,9 @@ struct is_optional<std::optional<T>> : std::true_type {};
 }  // namespace detail
 
 template <class T>
-concept Struct = requires(T& value) { value.visit(detail::Ignore{}); };
+concept Struct = requires(T& value) {
+  value.visit(detail::Ignore{});
+};
 
 template <class E>
 std::string_view word_of(E value) {
@@ -76,7 +80,8 @@ template <class T>
 Json write(const T& value) {
   if constexpr (Struct<T>) {
     Json object = Json::object();
-    const_cast<T&>(value).visit([&](const char* name, auto& field, const char*) { object[name] = write(field); });
+    const_cast<T&>(value).visit(
+        [&](const char* name, auto& field, const char*) { object[name] = write(field); });
     return object;
   } else if constexpr (std::is_enum_v<T>) {
     return std::string(word_of(value));
@@ -137,7 +142,8 @@ void read(const Json& json, T& value, const std::string& path = "") {
     if (!json.is_number()) wrong_value(path, json, "a number");
     value = json.template get<T>();
   } else {
-    static_assert(std::same_as<T, std::string>, "a config field is a bool, number, string, enum, list or struct");
+    static_assert(std::same_as<T, std::string>,
+                  "a config field is a bool, number, string, enum, list or struct");
     if (!json.is_string()) wrong_value(path, json, "a string");
     value = json.template get<std::string>();
   }

@@ -1,7 +1,7 @@
 #include "lact/base/threads.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/native/DispatchStub.h>
+#include <ATen/Version.h>
 #include <dlfcn.h>
 #include <sched.h>
 
@@ -55,11 +55,12 @@ bool blas_is_reference() {
 }
 
 std::string cpu_capability() {
-  std::string name;
-  switch (at::native::get_cpu_capability()) {
-    case at::native::CPUCapability::DEFAULT: name = "default"; break;
-    case at::native::CPUCapability::AVX2: name = "AVX2"; break;
-    default: name = "AVX512"; break;
+  // LibTorch tells which of its kernels it chose only in the text of its configuration.
+  const std::string config = at::show_config(), label = "CPU capability usage: ";
+  std::string name = "unknown";
+  if (const size_t found = config.find(label); found != std::string::npos) {
+    const size_t begin = found + label.size();
+    name = config.substr(begin, config.find('\n', begin) - begin);
   }
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512bf16") != 0) name += ", bf16 instructions";

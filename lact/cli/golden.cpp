@@ -16,8 +16,9 @@ using eval::golden::Worst;
 std::string number(const Worst& worst) { return worst.checked ? fmt::format("{:.1e}", worst.error) : "-"; }
 
 void print_row(const Report& report, int width) {
-  std::cout << fmt::format("{:<{}}  {:<7}  {:>8}  {:>8}  {:>9}  {:>9}  {}\n", report.name, width, report.precision,
-                           number(report.outputs), number(report.state), number(report.gradients),
+  std::cout << fmt::format("{:<{}}  {:<7}  {:>8}  {:>8}  {:>9}  {:>9}  {}\n", report.name, width,
+                           report.precision, number(report.outputs), number(report.state),
+                           number(report.gradients),
                            report.tolerance > 0 ? fmt::format("{:.1e}", report.tolerance) : "-",
                            report.passed() ? "pass" : "FAIL: " + report.failure);
 }
@@ -46,22 +47,26 @@ void add_golden(CLI::App& program, int& exit_code) {
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb = program.add_subcommand("golden", "Check this build against stored inputs, outputs and gradients");
-  verb->add_option("DIR", arguments->options.folder, "Folder with cases: <name>.json and <name>.safetensors")->required();
+  CLI::App* verb =
+      program.add_subcommand("golden", "Check this build against stored inputs, outputs and gradients");
+  verb->add_option("DIR", arguments->options.folder, "Folder with cases: <name>.json and <name>.safetensors")
+      ->required();
   verb->add_option("--filter", arguments->options.filter, "Only cases whose name or kind contains this text");
   verb->add_flag("--json", arguments->json, "Print the table as JSON");
   verb->footer(
-      "Errors are relative to the largest element of each tensor; the tolerance shown is that of the tensor that came\n"
+      "Errors are relative to the largest element of each tensor; the tolerance shown is that of the tensor "
+      "that came\n"
       "closest to its limit. Exit code 1 if a case fails.\n\nExample: lact golden tests/golden --filter ttt");
   verb->callback([arguments, &exit_code] {
     constexpr int kNameWidth = 52;
     if (!arguments->json) {
-      std::cout << fmt::format("{:<{}}  {:<7}  {:>8}  {:>8}  {:>9}  {:>9}  result\n", "case", kNameWidth, "type",
-                               "outputs", "weights", "gradients", "tolerance");
+      std::cout << fmt::format("{:<{}}  {:<7}  {:>8}  {:>8}  {:>9}  {:>9}  result\n", "case", kNameWidth,
+                               "type", "outputs", "weights", "gradients", "tolerance");
       arguments->options.on_report = [](const Report& report) { print_row(report, kNameWidth); };
     }
     const auto reports = run_all(arguments->options);
-    const auto failed = std::count_if(reports.begin(), reports.end(), [](const auto& r) { return !r.passed(); });
+    const auto failed =
+        std::count_if(reports.begin(), reports.end(), [](const auto& r) { return !r.passed(); });
     if (arguments->json) {
       nlohmann::ordered_json rows = nlohmann::ordered_json::array();
       for (const auto& report : reports) rows.push_back(to_json(report));

@@ -1,4 +1,5 @@
-// `lact <verb>`: parses the command line, sets up threads, and turns a mistake into one sentence and exit code 2.
+// `lact <verb>`: parses the command line, sets up threads, and turns a mistake into one sentence and exit
+// code 2.
 #include <CLI/CLI.hpp>
 
 #include <iostream>
@@ -16,7 +17,8 @@ int main(int argc, char** argv) {
 
   int threads = 0;
   bool quiet = false, version = false;
-  app.add_option("--threads", threads, "Processor cores to use; 0 is all of them")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", threads, "Processor cores to use; 0 is all of them")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("-q,--quiet", quiet, "No progress messages, only results and errors");
   app.add_flag("--version", version, "Print the versions of lact, LibTorch and the libraries it runs on");
 
@@ -29,7 +31,9 @@ int main(int argc, char** argv) {
       lact::log::set_quiet(quiet);
       lact::use_threads(threads);
       if (lact::blas_is_reference()) {
-        lact::log::warn("running on the reference BLAS, which is about 50 times slower than OpenBLAS; install libopenblas0-openmp");
+        lact::log::warn(
+            "running on the reference BLAS, which is about 50 times slower than OpenBLAS; install "
+            "libopenblas0-openmp");
       }
     });
     app.parse(argc, argv);

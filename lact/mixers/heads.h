@@ -9,8 +9,8 @@ namespace lact {
 
 /// The width of one head; throws unless the heads divide the model width.
 inline int64_t head_width(int64_t model_dim, int64_t num_heads) {
-  LACT_CHECK(num_heads > 0 && model_dim % num_heads == 0, "[mixer] {} heads do not divide the model width {}", num_heads,
-             model_dim);
+  LACT_CHECK(num_heads > 0 && model_dim % num_heads == 0, "[mixer] {} heads do not divide the model width {}",
+             num_heads, model_dim);
   return model_dim / num_heads;
 }
 

@@ -7,7 +7,8 @@
 namespace lact {
 
 HybridMixer::HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
-                         const attention::AttentionConfig& attention, std::shared_ptr<Core> memory, Rescaled rescaled)
+                         const attention::AttentionConfig& attention, std::shared_ptr<Core> memory,
+                         Rescaled rescaled)
     : rescaled_(rescaled),
       projection_(register_module("projection", std::make_shared<Projection>(model_dim, projection))),
       attention_(
@@ -37,7 +38,8 @@ at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layou
   const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw);
   const at::Tensor local =
       attention_->mix(rescaled_ == Rescaled::attention ? rescaled : raw, layout, *state.attention);
-  const at::Tensor distant = memory_->mix(rescaled_ == Rescaled::memory ? rescaled : raw, layout, *state.memory);
+  const at::Tensor distant =
+      memory_->mix(rescaled_ == Rescaled::memory ? rescaled : raw, layout, *state.memory);
   return projection_->out(local + distant);
 }
 

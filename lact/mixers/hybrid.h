@@ -1,5 +1,5 @@
-// The in-layer hybrid of algorithm 2: window attention and another core (LaCT, or a baseline's recurrence) over shared
-// q, k, v; their outputs are added before the output projection.
+// The in-layer hybrid of algorithm 2: window attention and another core (LaCT, or a baseline's recurrence)
+// over shared q, k, v; their outputs are added before the output projection.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ struct HybridState : State {
 
 class HybridMixer : public Mixer {
  public:
-  HybridMixer(int64_t model_dim, const ProjectionConfig& projection, const attention::AttentionConfig& attention,
-              std::shared_ptr<Core> memory, Rescaled rescaled);
+  HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
+              const attention::AttentionConfig& attention, std::shared_ptr<Core> memory, Rescaled rescaled);
 
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;

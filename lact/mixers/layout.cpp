@@ -21,7 +21,8 @@ SequenceLayout whole(int64_t tokens) {
 /// (frame, row, column) of every token of a chunk whose first frame is `first_frame`; [tokens, 3].
 at::Tensor grid_positions(const ChunkGrid& grid, int64_t first_frame) {
   const at::Tensor frame = at::arange(first_frame, first_frame + grid.frames, at::kLong);
-  const auto axes = at::meshgrid({frame, at::arange(grid.rows, at::kLong), at::arange(grid.columns, at::kLong)}, "ij");
+  const auto axes =
+      at::meshgrid({frame, at::arange(grid.rows, at::kLong), at::arange(grid.columns, at::kLong)}, "ij");
   return at::stack({axes[0].flatten(), axes[1].flatten(), axes[2].flatten()}, 1);
 }
 
@@ -90,8 +91,8 @@ SequenceLayout interleaved_layout(int64_t chunks, const ChunkGrid& grid, int64_t
   const int64_t size = grid.tokens();
   LACT_CHECK(chunks > 0, "[layout] {} chunks, expected at least 1", chunks);
   LACT_CHECK(grid.frames > 0 && grid.rows > 0 && grid.columns > 0,
-             "[layout] a chunk of {} frames of {} x {} tokens, expected at least 1 of each", grid.frames, grid.rows,
-             grid.columns);
+             "[layout] a chunk of {} frames of {} x {} tokens, expected at least 1 of each", grid.frames,
+             grid.rows, grid.columns);
   LACT_CHECK(noise_repeats > 0, "[layout] {} noisy copies of a chunk, expected at least 1", noise_repeats);
   LACT_CHECK(visible_clean <= size, "[layout] {} visible tokens of a clean chunk of {}", visible_clean, size);
   if (visible_clean < 0) visible_clean = size;

@@ -1,6 +1,6 @@
-// The structure of a sequence, all of it in one object: what is written into the fast weights and read in which order,
-// who attends to whom, and where each token stands. Text, views and video are three functions that make one; every
-// sequence mixer reads the same.
+// The structure of a sequence, all of it in one object: what is written into the fast weights and read in
+// which order, who attends to whom, and where each token stands. Text, views and video are three functions
+// that make one; every sequence mixer reads the same.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,8 +12,9 @@
 
 namespace lact {
 
-/// Positions count from the beginning of the whole sequence. A call may bring a later piece of it: its tokens are
-/// [begin, begin + tokens), and schedule and window may refer to earlier tokens that the mixers' states have kept.
+/// Positions count from the beginning of the whole sequence. A call may bring a later piece of it: its tokens
+/// are [begin, begin + tokens), and schedule and window may refer to earlier tokens that the mixers' states
+/// have kept.
 struct SequenceLayout {
   int64_t begin = 0;
   int64_t tokens = 0;
@@ -30,11 +31,12 @@ struct SequenceLayout {
 /// Text: shifted schedule and causal sliding window over a whole sequence.
 SequenceLayout causal_layout(int64_t tokens, int64_t chunk, int64_t window);
 
-/// Text in pieces: tokens [begin, begin + tokens) of an endless sequence. Any cut gives the numbers of the whole.
+/// Text in pieces: tokens [begin, begin + tokens) of an endless sequence. Any cut gives the numbers of the
+/// whole.
 SequenceLayout causal_piece(int64_t begin, int64_t tokens, int64_t chunk, int64_t window);
 
-/// Image sets: all input views are written at once, then all views are read; attention stays inside each view.
-/// With no inputs the memory is only read: rendering.
+/// Image sets: all input views are written at once, then all views are read; attention stays inside each
+/// view. With no inputs the memory is only read: rendering.
 SequenceLayout views_layout(int64_t inputs, int64_t targets, int64_t tokens_per_view);
 
 /// The tokens of one video chunk.
@@ -45,9 +47,10 @@ struct ChunkGrid {
   int64_t tokens() const { return frames * rows * columns; }
 };
 
-/// Video, teacher forcing: [noisy₁ × repeats, clean₁, noisy₂ × repeats, clean₂, ..., noisy_N × repeats]. Clean chunks are
-/// written and then read; noisy chunks are only read. A clean chunk attends to itself; a noisy one to itself and the last
-/// `visible_clean` tokens of the clean chunk before it (-1: all). Copies of a chunk share their positions.
+/// Video, teacher forcing: [noisy₁ × repeats, clean₁, noisy₂ × repeats, clean₂, ..., noisy_N × repeats].
+/// Clean chunks are written and then read; noisy chunks are only read. A clean chunk attends to itself; a
+/// noisy one to itself and the last `visible_clean` tokens of the clean chunk before it (-1: all). Copies of
+/// a chunk share their positions.
 SequenceLayout interleaved_layout(int64_t chunks, const ChunkGrid& grid, int64_t noise_repeats,
                                   int64_t visible_clean = -1);
 

@@ -1,7 +1,8 @@
 // The one interface of everything that moves information along the sequence.
 //
-// A Mixer is a layer: tokens in, tokens out. Its heart is a Core, which works on given q, k, v and owns no projections:
-// `SingleMixer` puts projections around one core, `HybridMixer` lets window attention and another core share theirs.
+// A Mixer is a layer: tokens in, tokens out. Its heart is a Core, which works on given q, k, v and owns no
+// projections: `SingleMixer` puts projections around one core, `HybridMixer` lets window attention and
+// another core share theirs.
 #pragma once
 
 #include <torch/nn/module.h>

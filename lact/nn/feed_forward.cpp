@@ -14,9 +14,12 @@ FeedForward::FeedForward(int64_t model_dim, const FeedForwardOptions& options) :
 at::Tensor FeedForward::forward(const at::Tensor& x) const {
   const at::Tensor up = up_->forward(x);
   switch (kind_) {
-    case FeedForwardKind::swiglu: return down_->forward(at::silu(gate_->forward(x)) * up);
-    case FeedForwardKind::gelu: return down_->forward(at::gelu(up));
-    case FeedForwardKind::gelu_tanh: return down_->forward(at::gelu(up, "tanh"));
+    case FeedForwardKind::swiglu:
+      return down_->forward(at::silu(gate_->forward(x)) * up);
+    case FeedForwardKind::gelu:
+      return down_->forward(at::gelu(up));
+    case FeedForwardKind::gelu_tanh:
+      return down_->forward(at::gelu(up, "tanh"));
   }
   return {};
 }

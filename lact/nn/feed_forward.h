@@ -11,7 +11,8 @@
 
 namespace lact::nn {
 
-/// swiglu: down(silu(gate x) ∘ up x). gelu: down(gelu(up x)), exact. gelu_tanh: the same with the tanh approximation.
+/// swiglu: down(silu(gate x) ∘ up x). gelu: down(gelu(up x)), exact. gelu_tanh: the same with the tanh
+/// approximation.
 enum class FeedForwardKind { swiglu, gelu, gelu_tanh };
 constexpr std::array<std::pair<FeedForwardKind, std::string_view>, 3> enum_names(FeedForwardKind) {
   return {{{FeedForwardKind::swiglu, "swiglu"},

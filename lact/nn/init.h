@@ -17,7 +17,7 @@ inline constexpr double kLinearStd = 0.02;
 /// Weights from N(0, std²), biases zero.
 void init_linear(Linear& layer, double std);
 
-/// The same for every Linear below `module`.
+/// The same for `module` and everything below it.
 void init_linears(torch::nn::Module& module, double std);
 
 /// Weights and bias zero: the layer starts without effect.

@@ -13,9 +13,11 @@ Linear::Linear(int64_t in, int64_t out, bool with_bias) {
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
-  LACT_CHECK(x.size(-1) == weight.size(1), "[linear] the input is {} wide, expected {}", x.size(-1), weight.size(1));
+  LACT_CHECK(x.size(-1) == weight.size(1), "[linear] the input is {} wide, expected {}", x.size(-1),
+             weight.size(1));
   const auto type = x.scalar_type();
-  return at::linear(x, weight.to(type), bias.defined() ? c10::optional<at::Tensor>(bias.to(type)) : c10::nullopt);
+  return at::linear(x, weight.to(type),
+                    bias.defined() ? c10::optional<at::Tensor>(bias.to(type)) : c10::nullopt);
 }
 
 }  // namespace lact::nn

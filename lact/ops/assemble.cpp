@@ -8,7 +8,8 @@ namespace lact::ops {
 
 at::Tensor assemble(std::vector<std::pair<Range, at::Tensor>> pieces, Range whole, int64_t dim,
                     const at::Tensor& like) {
-  std::sort(pieces.begin(), pieces.end(), [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
+  std::sort(pieces.begin(), pieces.end(),
+            [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
   std::vector<at::Tensor> parts;
   const auto add_zeros = [&](int64_t tokens) {
     auto sizes = like.sizes().vec();

@@ -13,12 +13,12 @@ void check_tokens(const char* op, const char* name, const at::Tensor& tokens, co
                   const at::Tensor& weight, int64_t weight_dim) {
   LACT_CHECK(weight.dim() >= 2, "[{}] {} has shape {}, expected [..., out, in]", op, weight_name,
              weight.sizes().vec());
-  LACT_CHECK(tokens.dim() == weight.dim() && tokens.sizes().slice(0, tokens.dim() - 2) ==
-                                                 weight.sizes().slice(0, weight.dim() - 2),
-             "[{}] {} has shape {} but {} has shape {}; the dimensions before the last two must be equal", op, name,
-             tokens.sizes().vec(), weight_name, weight.sizes().vec());
-  LACT_CHECK(tokens.size(-1) == weight.size(weight_dim), "[{}] {} has {} channels but {} expects {}", op, name,
-             tokens.size(-1), weight_name, weight.size(weight_dim));
+  LACT_CHECK(tokens.dim() == weight.dim() &&
+                 tokens.sizes().slice(0, tokens.dim() - 2) == weight.sizes().slice(0, weight.dim() - 2),
+             "[{}] {} has shape {} but {} has shape {}; the dimensions before the last two must be equal", op,
+             name, tokens.sizes().vec(), weight_name, weight.sizes().vec());
+  LACT_CHECK(tokens.size(-1) == weight.size(weight_dim), "[{}] {} has {} channels but {} expects {}", op,
+             name, tokens.size(-1), weight_name, weight.size(weight_dim));
 }
 
 void check_rate(const char* op, const char* name, const at::Tensor& rate, const at::Tensor& tokens,
@@ -39,7 +39,8 @@ void check_swiglu(const char* op, const SwigluMatrices& weights) {
 }
 
 void check_same_tokens(const char* op, const at::Tensor& k, const at::Tensor& pull) {
-  LACT_CHECK(k.size(-2) == pull.size(-2), "[{}] there are {} keys but {} values", op, k.size(-2), pull.size(-2));
+  LACT_CHECK(k.size(-2) == pull.size(-2), "[{}] there are {} keys but {} values", op, k.size(-2),
+             pull.size(-2));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// The two fast-weight networks of the paper as pure functions: reading them, and the direction in which a chunk of
-// (key, value) pairs pulls their matrices. Equations in docs/maths.md.
+// The two fast-weight networks of the paper as pure functions: reading them, and the direction in which a
+// chunk of (key, value) pairs pulls their matrices. Equations in docs/maths.md.
 //
 // Weights are [..., out, in], tokens are rows [..., T, D]; the leading dimensions (batch, heads) are equal.
 // `pull` is -∂L/∂f(k) per token: for the dot-product loss it is v itself.
-// A rate is [..., T, 1] (one number per token) or [..., T, in] (one per token and input channel of its matrix).
-// The matrices may be float32 while tokens are bfloat16: products run in the tokens' dtype and directions come back in
-// the matrices' dtype.
+// A rate is [..., T, 1] (one number per token) or [..., T, in] (one per token and input channel of its
+// matrix). The matrices may be float32 while tokens are bfloat16: products run in the tokens' dtype and
+// directions come back in the matrices' dtype.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -18,14 +18,17 @@ void check_images(const char* op, const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 at::Tensor next_token_loss(const at::Tensor& logits, const at::Tensor& ids) {
-  LACT_CHECK(logits.dim() == 3 && ids.dim() == 2 && logits.size(0) == ids.size(0) && logits.size(1) == ids.size(1),
-             "[next_token_loss] logits have shape {} and ids {}, expected [B, T, vocabulary] and [B, T]",
-             logits.sizes().vec(), ids.sizes().vec());
-  LACT_CHECK(ids.size(1) >= 2, "[next_token_loss] the sequence has {} tokens, expected at least 2", ids.size(1));
+  LACT_CHECK(
+      logits.dim() == 3 && ids.dim() == 2 && logits.size(0) == ids.size(0) && logits.size(1) == ids.size(1),
+      "[next_token_loss] logits have shape {} and ids {}, expected [B, T, vocabulary] and [B, T]",
+      logits.sizes().vec(), ids.sizes().vec());
+  LACT_CHECK(ids.size(1) >= 2, "[next_token_loss] the sequence has {} tokens, expected at least 2",
+             ids.size(1));
   const at::Tensor targets = ids.slice(1, 1).to(at::kLong);
   const int64_t smallest = targets.min().item<int64_t>(), largest = targets.max().item<int64_t>();
   LACT_CHECK(smallest >= 0 && largest < logits.size(2),
-             "[next_token_loss] ids run from {} to {}, expected 0 to {}", smallest, largest, logits.size(2) - 1);
+             "[next_token_loss] ids run from {} to {}, expected 0 to {}", smallest, largest,
+             logits.size(2) - 1);
   const at::Tensor log_probabilities = at::log_softmax(at_least_float(logits.slice(1, 0, -1)), -1);
   return -log_probabilities.gather(2, targets.unsqueeze(2)).squeeze(2);
 }
@@ -53,8 +56,8 @@ at::Tensor ssim_map(const at::Tensor& a, const at::Tensor& b) {
   constexpr int64_t kWindow = 11;
   constexpr double kSigma = 1.5, kC1 = 0.01 * 0.01, kC2 = 0.03 * 0.03;
   check_images("ssim", a, b);
-  LACT_CHECK(a.size(2) >= kWindow && a.size(3) >= kWindow, "[ssim] images of {} x {}, expected at least {} x {}",
-             a.size(2), a.size(3), kWindow, kWindow);
+  LACT_CHECK(a.size(2) >= kWindow && a.size(3) >= kWindow,
+             "[ssim] images of {} x {}, expected at least {} x {}", a.size(2), a.size(3), kWindow, kWindow);
 
   // Variances are differences of nearly equal numbers, so they are taken in float64.
   const at::Tensor x = a.to(at::kDouble), y = b.to(at::kDouble);

@@ -20,7 +20,8 @@ std::array<double, 3> newton_schulz_coefficients(Coefficients coefficients, int6
 at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options) {
   LACT_CHECK(gradient.dim() >= 2, "[newton_schulz] the input has shape {}, expected [..., rows, cols]",
              gradient.sizes().vec());
-  LACT_CHECK(gradient.is_floating_point(), "[newton_schulz] the input has dtype {}, expected a floating point type",
+  LACT_CHECK(gradient.is_floating_point(),
+             "[newton_schulz] the input has dtype {}, expected a floating point type",
              toString(gradient.scalar_type()));
   LACT_CHECK(options.steps >= 0, "[newton_schulz] steps is {}, expected 0 or more", options.steps);
   return reference::newton_schulz(gradient, options);

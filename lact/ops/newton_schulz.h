@@ -1,4 +1,5 @@
-// Newton-Schulz orthogonalisation, the heart of Muon (paper, "Details of Muon"): for G = U S Vᵀ it returns about U Vᵀ.
+// Newton-Schulz orthogonalisation, the heart of Muon (paper, "Details of Muon"): for G = U S Vᵀ it returns
+// about U Vᵀ.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +12,8 @@
 namespace lact::ops {
 
 /// fixed: (3.4445, -4.7750, 2.0315) at every step, the paper's.
-/// variable: the authors' language-model code, five triples; fewer steps take the first ones, further steps repeat the last.
+/// variable: the authors' language-model code, five triples; fewer steps take the first ones, further steps
+/// repeat the last.
 enum class Coefficients { fixed, variable };
 constexpr std::array<std::pair<Coefficients, std::string_view>, 2> enum_names(Coefficients) {
   return {{{Coefficients::fixed, "fixed"}, {Coefficients::variable, "variable"}}};

@@ -9,8 +9,8 @@ namespace lact::ops::reference {
 
 namespace {
 
-/// |x|_F of every matrix, [..., 1, 1]. Entries are divided by the largest one first, so that squares of huge or tiny
-/// numbers neither overflow nor vanish; the divisor is a constant for the gradient.
+/// |x|_F of every matrix, [..., 1, 1]. Entries are divided by the largest one first, so that squares of huge
+/// or tiny numbers neither overflow nor vanish; the divisor is a constant for the gradient.
 at::Tensor matrix_norm(const at::Tensor& x) {
   const at::Tensor largest =
       at::amax(x.detach().abs(), {-2, -1}, /*keepdim=*/true).clamp_min(std::numeric_limits<float>::min());
@@ -19,13 +19,17 @@ at::Tensor matrix_norm(const at::Tensor& x) {
 
 }  // namespace
 
-// X₀ = G / (|G|_F + ε);  X ← a X + (b A + c A²) X  with  A = X Xᵀ. A tall matrix is transposed first: A is then small.
+// X₀ = G / (|G|_F + ε);  X ← a X + (b A + c A²) X  with  A = X Xᵀ. A tall matrix is transposed first: A is
+// then small.
 //
-// The bfloat16 iteration rounds after every operation and adds in float32, which is what the published functions do on
-// their device; LibTorch's own bfloat16 arithmetic differs between versions (it may round the coefficients as well).
+// The bfloat16 iteration rounds after every operation and adds in float32, which is what the published
+// functions do on their device; LibTorch's own bfloat16 arithmetic differs between versions (it may round the
+// coefficients as well).
 at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options) {
   const bool bfloat16 = options.iteration_type == IterationType::bfloat16;
-  const auto round = [&](const at::Tensor& x) { return bfloat16 ? x.to(at::kBFloat16).to(x.scalar_type()) : x; };
+  const auto round = [&](const at::Tensor& x) {
+    return bfloat16 ? x.to(at::kBFloat16).to(x.scalar_type()) : x;
+  };
 
   const bool tall = gradient.size(-2) > gradient.size(-1);
   at::Tensor x = round(at_least_float(tall ? gradient.transpose(-2, -1) : gradient));

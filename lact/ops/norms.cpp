@@ -11,8 +11,8 @@ namespace {
 
 void check_weight(const char* op, const char* name, const at::Tensor& x, const at::Tensor& weight) {
   if (!weight.defined()) return;
-  LACT_CHECK(weight.dim() == 1 && weight.size(0) == x.size(-1), "[{}] {} has shape {}, expected [{}]", op, name,
-             weight.sizes().vec(), x.size(-1));
+  LACT_CHECK(weight.dim() == 1 && weight.size(0) == x.size(-1), "[{}] {} has shape {}, expected [{}]", op,
+             name, weight.sizes().vec(), x.size(-1));
 }
 
 at::Tensor scaled(at::Tensor x, const at::Tensor& weight) { return weight.defined() ? x * weight : x; }
@@ -35,7 +35,8 @@ at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::T
   check_weight("layer_norm", "weight", x, weight);
   check_weight("layer_norm", "bias", x, bias);
   const at::Tensor centred = at_least_float(x) - at_least_float(x).mean(-1, /*keepdim=*/true);
-  at::Tensor normed = scaled(centred * (centred.square().mean(-1, /*keepdim=*/true) + epsilon).rsqrt(), weight);
+  at::Tensor normed =
+      scaled(centred * (centred.square().mean(-1, /*keepdim=*/true) + epsilon).rsqrt(), weight);
   if (bias.defined()) normed = normed + bias;
   return normed.to(x.scalar_type());
 }

@@ -11,7 +11,8 @@ at::Tensor l2_normalize(const at::Tensor& x, double epsilon);
 /// x / sqrt(mean(x²) + epsilon) * weight along the last dimension; an undefined weight means ones.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon);
 
-/// (x - mean) / sqrt(var + epsilon) * weight + bias along the last dimension; weight and bias may be undefined.
+/// (x - mean) / sqrt(var + epsilon) * weight + bias along the last dimension; weight and bias may be
+/// undefined.
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon);
 
 /// |w|_2 of every row along the input dimension: [..., out, in] -> [..., out, 1].

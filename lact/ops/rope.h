@@ -1,5 +1,5 @@
-// Rotary position embedding in any number of dimensions: every pair of channels is turned by an angle that grows with
-// one coordinate of the token's position.
+// Rotary position embedding in any number of dimensions: every pair of channels is turned by an angle that
+// grows with one coordinate of the token's position.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,7 +12,8 @@
 
 namespace lact::ops {
 
-/// Which channels form a pair: halves (i, i + D/2), as GPT-NeoX and the language model, or neighbours (2i, 2i + 1), as Wan.
+/// Which channels form a pair: halves (i, i + D/2), as GPT-NeoX and the language model, or neighbours (2i, 2i
+/// + 1), as Wan.
 enum class RopePairs { halves, neighbours };
 constexpr std::array<std::pair<RopePairs, std::string_view>, 2> enum_names(RopePairs) {
   return {{{RopePairs::halves, "halves"}, {RopePairs::neighbours, "neighbours"}}};
@@ -35,7 +36,8 @@ struct RopeTable {
   at::Tensor cos, sin;
 };
 
-/// How many of the D/2 pairs turn with each axis: all with one axis; with more, equal shares and the remainder to the first.
+/// How many of the D/2 pairs turn with each axis: all with one axis; with more, equal shares and the
+/// remainder to the first.
 std::vector<int64_t> rope_shares(int64_t head_dim, int64_t axes);
 
 /// positions [T, axes]; pair i of an axis with n pairs turns by position * base^(-i/n).

@@ -12,16 +12,16 @@ namespace {
 void check_disjoint(std::vector<Range> ranges, const char* what) {
   std::sort(ranges.begin(), ranges.end(), [](Range a, Range b) { return a.begin < b.begin; });
   for (size_t i = 1; i < ranges.size(); ++i) {
-    LACT_CHECK(ranges[i].begin >= ranges[i - 1].end, "[window_attention] {} [{}, {}) and [{}, {}) overlap", what,
-               ranges[i - 1].begin, ranges[i - 1].end, ranges[i].begin, ranges[i].end);
+    LACT_CHECK(ranges[i].begin >= ranges[i - 1].end, "[window_attention] {} [{}, {}) and [{}, {}) overlap",
+               what, ranges[i - 1].begin, ranges[i - 1].end, ranges[i].begin, ranges[i].end);
   }
 }
 
 void check_inside(Range range, Range whole, const char* what) {
   LACT_CHECK(!range.empty(), "[window_attention] {} [{}, {}) is empty", what, range.begin, range.end);
   LACT_CHECK(whole.begin <= range.begin && range.end <= whole.end,
-             "[window_attention] {} [{}, {}) is outside of the positions [{}, {})", what, range.begin, range.end,
-             whole.begin, whole.end);
+             "[window_attention] {} [{}, {}) is outside of the positions [{}, {})", what, range.begin,
+             range.end, whole.begin, whole.end);
 }
 
 }  // namespace
@@ -37,7 +37,8 @@ void check_window(const Window& window, Range queries, Range keys) {
     query_ranges.push_back(block.queries);
     std::vector<Range> key_ranges;
     for (const auto& visible : block.keys) {
-      LACT_CHECK(visible.band >= 0, "[window_attention] a band of {} keys, expected 0 (all) or more", visible.band);
+      LACT_CHECK(visible.band >= 0, "[window_attention] a band of {} keys, expected 0 (all) or more",
+                 visible.band);
       check_inside(visible.range, keys, "the key range");
       key_ranges.push_back(visible.range);
     }
@@ -46,11 +47,11 @@ void check_window(const Window& window, Range queries, Range keys) {
   check_disjoint(std::move(query_ranges), "query ranges");
 }
 
-at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Window& window,
-                            int64_t first_query, int64_t first_key) {
+at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const Window& window, int64_t first_query, int64_t first_key) {
   LACT_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4,
-             "[window_attention] q, k and v have shapes {}, {} and {}, expected [B, T, H, D]", q.sizes().vec(),
-             k.sizes().vec(), v.sizes().vec());
+             "[window_attention] q, k and v have shapes {}, {} and {}, expected [B, T, H, D]",
+             q.sizes().vec(), k.sizes().vec(), v.sizes().vec());
   LACT_CHECK(q.size(2) == k.size(2), "[window_attention] q has {} heads but k has {}", q.size(2), k.size(2));
   LACT_CHECK(q.size(3) == k.size(3), "[window_attention] q is {} wide but k is {}", q.size(3), k.size(3));
   LACT_CHECK(q.size(0) == k.size(0), "[window_attention] q has batch {} but k has {}", q.size(0), k.size(0));

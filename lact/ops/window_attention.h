@@ -1,5 +1,5 @@
-// Softmax attention in which every query sees a listed set of keys: sliding windows, blocks and the video model's
-// two-chunk windows are all the same description. No [T, T] matrix is ever made.
+// Softmax attention in which every query sees a listed set of keys: sliding windows, blocks and the video
+// model's two-chunk windows are all the same description. No [T, T] matrix is ever made.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -37,14 +37,14 @@ struct Window {
 /// Throws unless the window fits queries and keys at these positions.
 void check_window(const Window& window, Range queries, Range keys);
 
-/// q [B, Tq, H, D] for positions first_query, first_query + 1, ...; k, v [B, Tk, H, D] for positions from first_key on.
-/// Scores are scaled by 1/sqrt(D); softmax in at least float32. Returns [B, Tq, H, D of v].
-at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Window& window,
-                            int64_t first_query = 0, int64_t first_key = 0);
+/// q [B, Tq, H, D] for positions first_query, first_query + 1, ...; k, v [B, Tk, H, D] for positions from
+/// first_key on. Scores are scaled by 1/sqrt(D); softmax in at least float32. Returns [B, Tq, H, D of v].
+at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const Window& window, int64_t first_query = 0, int64_t first_key = 0);
 
 namespace reference {
-at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Window& window,
-                            int64_t first_query, int64_t first_key);
+at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const Window& window, int64_t first_query, int64_t first_key);
 }
 
 }  // namespace lact::ops

@@ -10,8 +10,8 @@ namespace lact::ops::reference {
 
 namespace {
 
-/// Queries that are worked on together. A banded range is cut into tiles no longer than its band, so that a tile of n
-/// queries meets at most n + band keys; memory for the scores is then O(T · window).
+/// Queries that are worked on together. A banded range is cut into tiles no longer than its band, so that a
+/// tile of n queries meets at most n + band keys; memory for the scores is then O(T · window).
 int64_t tile_size(const AttentionBlock& block) {
   constexpr int64_t kSmallest = 32, kLargest = 512;
   int64_t size = block.queries.size();
@@ -31,8 +31,8 @@ at::Tensor outside_band(Range queries, Range keys, int64_t band, const at::Tenso
 
 }  // namespace
 
-at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Window& window,
-                            int64_t first_query, int64_t first_key) {
+at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const Window& window, int64_t first_query, int64_t first_key) {
   const double scale = 1.0 / std::sqrt(double(q.size(3)));
   // [B, H, T, D]: heads become a batch of the matrix products.
   const at::Tensor queries = q.transpose(1, 2), keys = k.transpose(1, 2), values = v.transpose(1, 2);

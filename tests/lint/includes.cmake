@@ -1,4 +1,6 @@
 # A folder of lact/ includes only folders below it. This is the table of docs/architecture.md.
+cmake_minimum_required(VERSION 3.25)
+
 set(base "base")
 set(kernels "kernels")
 set(parallel "parallel;base")

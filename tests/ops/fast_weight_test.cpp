@@ -71,7 +71,8 @@ TEST(FastWeight, RatePerChannelScalesTheInputSideOfEachMatrix) {
 
 TEST(FastWeight, LinearDescentIsTheSumOfOuterProducts) {
   at::manual_seed(4);
-  const at::Tensor w = randn({2, 4, 3}), k = randn({2, 6, 3}), v = randn({2, 6, 4}), rate = at::rand({2, 6, 1}, at::kDouble);
+  const at::Tensor w = randn({2, 4, 3}), k = randn({2, 6, 3}), v = randn({2, 6, 4}),
+                   rate = at::rand({2, 6, 1}, at::kDouble);
   at::Tensor expected = at::zeros_like(w);
   for (int64_t t = 0; t < 6; ++t) {
     expected += (v.select(1, t) * rate.select(1, t)).unsqueeze(2) * k.select(1, t).unsqueeze(1);
@@ -99,7 +100,11 @@ TEST(FastWeight, GradientsMatchFiniteDifferences) {
   const auto w = random_swiglu({2}, 3, 5, 4);
   const at::Tensor k = randn({2, 4, 3}), v = randn({2, 4, 4});
   const auto rates = random_rates({2, 4}, 3, 5, true);
-  expect_gradients([](const auto& x) { return swiglu_apply({x[0], x[1], x[2]}, x[3]); }, {w.gate, w.down, w.up, k});
+  expect_gradients(
+      [](const auto& x) {
+        return swiglu_apply({x[0], x[1], x[2]}, x[3]);
+      },
+      {w.gate, w.down, w.up, k});
   for (int part = 0; part < 3; ++part) {
     expect_gradients(
         [&](const auto& x) {
@@ -137,7 +142,8 @@ TEST(FastWeight, BadShapesGetASentence) {
   EXPECT_SENTENCE(swiglu_apply({w.gate, randn({2, 4, 9}), w.up}, k), "down has shape");
   EXPECT_SENTENCE(swiglu_descent(w, k, randn({2, 4, 9}), rates), "v has 9 channels but down expects 4");
   EXPECT_SENTENCE(swiglu_descent(w, k, randn({2, 5, 4}), rates), "4 keys but 5 values");
-  EXPECT_SENTENCE(swiglu_descent(w, k, v, {rates.gate, randn({2, 4, 2}), rates.up}), "the rate of down has shape");
+  EXPECT_SENTENCE(swiglu_descent(w, k, v, {rates.gate, randn({2, 4, 2}), rates.up}),
+                  "the rate of down has shape");
   EXPECT_SENTENCE(linear_apply(randn({3}), k), "expected [..., out, in]");
 }
 

@@ -18,7 +18,8 @@ TEST(Losses, NextTokenLossLooksOneAhead) {
   EXPECT_EQ(loss.sizes(), (std::vector<int64_t>{2, 3}));
   const double expected = -at::log_softmax(logits[1][2], -1)[1].item<double>();
   EXPECT_NEAR(loss[1][2].item<double>(), expected, 1e-12);
-  EXPECT_EQ(next_token_loss(at::zeros({1, 3, 8}), at::zeros({1, 3}, at::kLong)).max().item<float>(), std::log(8.0f));
+  EXPECT_EQ(next_token_loss(at::zeros({1, 3, 8}), at::zeros({1, 3}, at::kLong)).max().item<float>(),
+            std::log(8.0f));
 }
 
 TEST(Losses, BlockMeansLeaveOutTheIncompleteLastBlock) {
@@ -51,7 +52,8 @@ TEST(Losses, GradientsMatchFiniteDifferences) {
 
 TEST(Losses, BadInputGetsASentence) {
   EXPECT_SENTENCE(next_token_loss(at::randn({1, 3, 4}), at::full({1, 3}, 9, at::kLong)), "expected 0 to 3");
-  EXPECT_SENTENCE(next_token_loss(at::randn({1, 3, 4}), at::zeros({1, 4}, at::kLong)), "expected [B, T, vocabulary]");
+  EXPECT_SENTENCE(next_token_loss(at::randn({1, 3, 4}), at::zeros({1, 4}, at::kLong)),
+                  "expected [B, T, vocabulary]");
   EXPECT_SENTENCE(psnr(at::rand({1, 3, 4, 4}), at::rand({1, 3, 4, 5})), "two equal [N, C, H, W]");
   EXPECT_SENTENCE(ssim_map(at::rand({1, 3, 4, 4}), at::rand({1, 3, 4, 4})), "at least 11 x 11");
   EXPECT_SENTENCE(block_means(at::rand({4}), 0), "at least 1");

@@ -48,7 +48,9 @@ TEST(NewtonSchulz, TallMatrixIsTheTransposeOfTheWideOne) {
   at::manual_seed(3);
   const at::Tensor tall = randn({3, 20, 6});
   const auto options = five(Coefficients::variable);
-  EXPECT_LT(difference(newton_schulz(tall, options).transpose(1, 2), newton_schulz(tall.transpose(1, 2), options)), 1e-12);
+  EXPECT_LT(
+      difference(newton_schulz(tall, options).transpose(1, 2), newton_schulz(tall.transpose(1, 2), options)),
+      1e-12);
 }
 
 TEST(NewtonSchulz, EveryMatrixOfABatchIsTreatedAlone) {
@@ -57,7 +59,8 @@ TEST(NewtonSchulz, EveryMatrixOfABatchIsTreatedAlone) {
   const auto options = five(Coefficients::fixed);
   const at::Tensor together = newton_schulz(batch, options);
   for (int64_t i = 0; i < 2; ++i) {
-    for (int64_t j = 0; j < 3; ++j) EXPECT_LT(difference(together[i][j], newton_schulz(batch[i][j], options)), 1e-12);
+    for (int64_t j = 0; j < 3; ++j)
+      EXPECT_LT(difference(together[i][j], newton_schulz(batch[i][j], options)), 1e-12);
   }
 }
 
@@ -100,16 +103,23 @@ TEST(NewtonSchulz, ZeroStepsDivideByTheFrobeniusNorm) {
 }
 
 TEST(NewtonSchulz, StepsBeyondTheTableRepeatTheLastCoefficients) {
-  EXPECT_EQ(newton_schulz_coefficients(Coefficients::variable, 4), newton_schulz_coefficients(Coefficients::variable, 9));
-  EXPECT_NE(newton_schulz_coefficients(Coefficients::variable, 0), newton_schulz_coefficients(Coefficients::variable, 1));
-  EXPECT_EQ(newton_schulz_coefficients(Coefficients::fixed, 0), newton_schulz_coefficients(Coefficients::fixed, 3));
+  EXPECT_EQ(newton_schulz_coefficients(Coefficients::variable, 4),
+            newton_schulz_coefficients(Coefficients::variable, 9));
+  EXPECT_NE(newton_schulz_coefficients(Coefficients::variable, 0),
+            newton_schulz_coefficients(Coefficients::variable, 1));
+  EXPECT_EQ(newton_schulz_coefficients(Coefficients::fixed, 0),
+            newton_schulz_coefficients(Coefficients::fixed, 3));
 }
 
 TEST(NewtonSchulz, GradientsMatchFiniteDifferences) {
   at::manual_seed(8);
   for (const auto coefficients : {Coefficients::fixed, Coefficients::variable}) {
     for (const auto& sizes : {std::vector<int64_t>{2, 4, 4}, {2, 3, 6}, {2, 6, 3}}) {
-      expect_gradients([&](const auto& x) { return newton_schulz(x[0], {4, coefficients}); }, {randn(sizes)}, 1e-5);
+      expect_gradients(
+          [&](const auto& x) {
+            return newton_schulz(x[0], {4, coefficients});
+          },
+          {randn(sizes)}, 1e-5);
     }
   }
 }

@@ -50,7 +50,8 @@ TEST(Norms, GradientsMatchFiniteDifferences) {
   at::manual_seed(5);
   expect_gradients([](const auto& x) { return l2_normalize(x[0], 1e-5); }, {randn({3, 4})});
   expect_gradients([](const auto& x) { return rms_norm(x[0], x[1], 1e-5); }, {randn({3, 4}), randn({4})});
-  expect_gradients([](const auto& x) { return layer_norm(x[0], x[1], x[2], 1e-5); }, {randn({3, 4}), randn({4}), randn({4})});
+  expect_gradients([](const auto& x) { return layer_norm(x[0], x[1], x[2], 1e-5); },
+                   {randn({3, 4}), randn({4}), randn({4})});
   expect_gradients([](const auto& x) { return set_row_norms(x[0], x[1], 1e-5); },
                    {randn({2, 3, 4}), at::rand({2, 3, 1}, at::kDouble) + 0.5});
 }
@@ -63,7 +64,8 @@ TEST(Norms, ZeroRowsHaveFiniteGradients) {
 
 TEST(Norms, WrongWeightGetsASentence) {
   EXPECT_SENTENCE(rms_norm(at::randn({2, 4}), at::randn({5}), 1e-5), "weight has shape [5], expected [4]");
-  EXPECT_SENTENCE(layer_norm(at::randn({2, 4}), {}, at::randn({3}), 1e-5), "bias has shape [3], expected [4]");
+  EXPECT_SENTENCE(layer_norm(at::randn({2, 4}), {}, at::randn({3}), 1e-5),
+                  "bias has shape [3], expected [4]");
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ TEST(Rope, PairTurnsByPositionTimesFrequency) {
   at::Tensor x = at::zeros({1, 1, 1, 6}, at::kDouble);
   x[0][0][0][1] = 1;
   const double angle = 7 * std::pow(100.0, -1.0 / 3);
-  const at::Tensor halves = rope(x, rope_table(line(7, 8), 6, {100, RopePairs::halves}), RopePairs::halves)[0][0][0];
+  const at::Tensor halves =
+      rope(x, rope_table(line(7, 8), 6, {100, RopePairs::halves}), RopePairs::halves)[0][0][0];
   EXPECT_NEAR(halves[1].item<double>(), std::cos(angle), 1e-12);
   EXPECT_NEAR(halves[4].item<double>(), std::sin(angle), 1e-12);
 
@@ -45,12 +46,15 @@ TEST(Rope, ScoresDependOnDistanceOnly) {
   const at::Tensor q = randn({1, 1, 1, 12}), k = randn({1, 1, 1, 12});
   const auto score = [&](const at::Tensor& at_q, const at::Tensor& at_k) {
     const RopeOptions options = {50, RopePairs::neighbours};
-    return (rope(q, rope_table(at_q, 12, options), options.pairs) * rope(k, rope_table(at_k, 12, options), options.pairs))
+    return (rope(q, rope_table(at_q, 12, options), options.pairs) *
+            rope(k, rope_table(at_k, 12, options), options.pairs))
         .sum()
         .item<double>();
   };
   EXPECT_NEAR(score(line(9, 10), line(4, 5)), score(line(105, 106), line(100, 101)), 1e-10);
-  const auto at = [](int64_t t, int64_t h, int64_t w) { return at::tensor({t, h, w}, at::kLong).view({1, 3}); };
+  const auto at = [](int64_t t, int64_t h, int64_t w) {
+    return at::tensor({t, h, w}, at::kLong).view({1, 3});
+  };
   EXPECT_NEAR(score(at(3, 5, 2), at(1, 1, 1)), score(at(13, 7, 12), at(11, 3, 11)), 1e-10);
   EXPECT_GT(std::abs(score(at(3, 5, 2), at(1, 1, 1)) - score(at(3, 5, 2), at(1, 2, 1))), 1e-6);
 }
@@ -81,7 +85,8 @@ TEST(Rope, GradientsMatchFiniteDifferences) {
 TEST(Rope, BadShapesGetASentence) {
   EXPECT_SENTENCE(rope_table(line(0, 4), 7, {}), "expected an even number");
   EXPECT_SENTENCE(rope_table(at::arange(4), 8, {}), "expected [T, axes]");
-  EXPECT_SENTENCE(rope(at::randn({1, 5, 2, 8}), rope_table(line(0, 4), 8, {}), RopePairs::halves), "5 tokens of width 8");
+  EXPECT_SENTENCE(rope(at::randn({1, 5, 2, 8}), rope_table(line(0, 4), 8, {}), RopePairs::halves),
+                  "5 tokens of width 8");
 }
 
 }  // namespace

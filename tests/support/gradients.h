@@ -12,9 +12,10 @@ namespace lact::testing {
 
 using Scalar = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
 
-/// Compares the gradient of a function of several float64 tensors along random directions with finite differences. The
-/// function's result is reduced to a scalar by a fixed random weighting.
-inline void expect_gradients(const Scalar& function, std::vector<at::Tensor> inputs, double tolerance = 1e-6) {
+/// Compares the gradient of a function of several float64 tensors along random directions with finite
+/// differences. The function's result is reduced to a scalar by a fixed random weighting.
+inline void expect_gradients(const Scalar& function, std::vector<at::Tensor> inputs,
+                             double tolerance = 1e-6) {
   for (auto& input : inputs) input = input.to(at::kDouble).detach().requires_grad_(true);
   at::Tensor weighting;
   const auto scalar = [&](const std::vector<at::Tensor>& arguments) {
@@ -37,7 +38,8 @@ inline void expect_gradients(const Scalar& function, std::vector<at::Tensor> inp
       const double numeric = (moved(step) - moved(-step)) / (2 * step);
       const double analytic = gradient.defined() ? (gradient * along).sum().item<double>() : 0;
       const double scale = std::max({std::abs(numeric), std::abs(analytic), 1e-3});
-      EXPECT_NEAR(numeric / scale, analytic / scale, tolerance) << "input " << i << ", direction " << direction;
+      EXPECT_NEAR(numeric / scale, analytic / scale, tolerance)
+          << "input " << i << ", direction " << direction;
     }
   }
 }

@@ -23,7 +23,8 @@ std::vector<fs::path> find_cases(const fs::path& folder) {
   LACT_CHECK(fs::exists(folder), "{}: no such file or folder", folder.string());
   if (fs::is_regular_file(folder)) {
     const fs::path json = fs::path(folder).replace_extension(".json");
-    LACT_CHECK(is_case(json), "{}: not a golden case: expected a .json and a .safetensors file of the same name",
+    LACT_CHECK(is_case(json),
+               "{}: not a golden case: expected a .json and a .safetensors file of the same name",
                folder.string());
     return {json};
   }
@@ -31,7 +32,8 @@ std::vector<fs::path> find_cases(const fs::path& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.is_regular_file() && is_case(entry.path())) cases.push_back(entry.path());
   }
-  LACT_CHECK(!cases.empty(), "{}: holds no golden case: expected .json and .safetensors files of the same name",
+  LACT_CHECK(!cases.empty(),
+             "{}: holds no golden case: expected .json and .safetensors files of the same name",
              folder.string());
   std::sort(cases.begin(), cases.end());
   return cases;

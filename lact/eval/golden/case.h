@@ -1,4 +1,5 @@
-// One golden case: <name>.json says what to compute and how closely, <name>.safetensors holds inputs and results.
+// One golden case: <name>.json says what to compute and how closely, <name>.safetensors holds inputs and
+// results.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,7 +24,8 @@ struct Case {
   double tolerance(const std::string& tensor) const;
 };
 
-/// Every <name>.json with a <name>.safetensors beside it, below `folder`, sorted; or the case itself if it is a file.
+/// Every <name>.json with a <name>.safetensors beside it, below `folder`, sorted; or the case itself if it is
+/// a file.
 std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folder);
 
 /// Throws a sentence that names the file if it is not a case.

@@ -26,10 +26,11 @@ int64_t take(Json& options, const char* key, int64_t fallback) {
   return value;
 }
 
-/// Runs a layer made from `config`, compares output and gradients; with the published bfloat16 Newton-Schulz as well
-/// where the case holds that result.
+/// Runs a layer made from `config`, compares output and gradients; with the published bfloat16 Newton-Schulz
+/// as well where the case holds that result.
 template <class Config>
-void run_layer(Run& run, int64_t model_dim, Config config, const ForeignNames& names, const SequenceLayout& layout) {
+void run_layer(Run& run, int64_t model_dim, Config config, const ForeignNames& names,
+               const SequenceLayout& layout) {
   const at::Tensor x = run.input("x");
   // The video layer's input has one row per chunk; a sequence is `layout.tokens` long.
   const auto forward = [&](auto& layer) {
@@ -121,8 +122,8 @@ ttt::Schedule read_operators(const Json& json) {
   LACT_CHECK(json.is_array(), "options.ttt_operators is not a list");
   ttt::Schedule schedule;
   for (const auto& row : json) {
-    LACT_CHECK(row.is_array() && row.size() == 4, "options.ttt_operators has an entry {}, expected [begin, end, update, apply]",
-               row.dump());
+    LACT_CHECK(row.is_array() && row.size() == 4,
+               "options.ttt_operators has an entry {}, expected [begin, end, update, apply]", row.dump());
     Range range;
     bool update = false, apply = false;
     options::read(row[0], range.begin, "options.ttt_operators");
@@ -185,7 +186,8 @@ void run_minimal_causal(Run& run) {
   take_newton_schulz(json, published);
   MinimalCausal options;
   options::read(json, options, "options");
-  LACT_CHECK(options.attn_head_dim > 0, "options.attn_head_dim is {}, expected at least 1", options.attn_head_dim);
+  LACT_CHECK(options.attn_head_dim > 0, "options.attn_head_dim is {}, expected at least 1",
+             options.attn_head_dim);
 
   models::HybridLayerConfig config;
   config.memory = minimal_memory(options);
@@ -225,24 +227,27 @@ void run_video_layer(Run& run) {
 
   std::vector<int64_t> grid;
   options::read(json.value("latent_grid", Json()), grid, "options.latent_grid");
-  LACT_CHECK(grid.size() == 3, "options.latent_grid has {} numbers, expected frames, rows and columns", grid.size());
+  LACT_CHECK(grid.size() == 3, "options.latent_grid has {} numbers, expected frames, rows and columns",
+             grid.size());
   json.erase("latent_grid");
   const ChunkGrid chunk = {grid[0], grid[1], grid[2]};
   const int64_t chunks = take(json, "num_chunks", 0);
   const int64_t update_every = take(json, "update_every", 0);
   const int64_t visible_clean = take(json, "kv_cache_size", -1);
   LACT_CHECK(update_every % chunk.tokens() == 0 && update_every >= 2 * chunk.tokens(),
-             "options.update_every is {}, expected a multiple of the chunk's {} tokens, at least two of them", update_every,
-             chunk.tokens());
+             "options.update_every is {}, expected a multiple of the chunk's {} tokens, at least two of them",
+             update_every, chunk.tokens());
   const int64_t repeats = update_every / chunk.tokens() - 1;
   // Sizes that follow from the others.
-  for (const char* derived : {"batch_size", "n_latent_f", "ar_window_f", "local_window_size"}) json.erase(derived);
+  for (const char* derived : {"batch_size", "n_latent_f", "ar_window_f", "local_window_size"})
+    json.erase(derived);
 
   models::AuthorsVideoLayer theirs;
   options::read(json, theirs, "options");
   models::HybridLayerConfig config = translate(theirs);
   config.memory.update.newton_schulz = published.newton_schulz;
-  run_layer(run, theirs.dim, config, foreign_names(theirs), interleaved_layout(chunks, chunk, repeats, visible_clean));
+  run_layer(run, theirs.dim, config, foreign_names(theirs),
+            interleaved_layout(chunks, chunk, repeats, visible_clean));
 }
 
 void run_nvs_layer(Run& run) {
@@ -289,14 +294,15 @@ void run_nvs_layer(Run& run) {
 void run_nvs_block(Run& run) {
   Json json = run.options();
   const at::Tensor x = run.input("x");
-  const int64_t dim = take(json, "dim", 0), views = take(json, "views", 0), tokens = take(json, "tokens_per_image", 0);
+  const int64_t dim = take(json, "dim", 0), views = take(json, "views", 0),
+                tokens = take(json, "tokens_per_image", 0);
   const int64_t inputs = take(json, "input_views", 0);
   SequenceLayout layout = views_layout(inputs, views - inputs, tokens);
   if (json.contains("ttt_operators")) layout.schedule = read_operators(json["ttt_operators"]);
 
   const Json parts = json.value("block_config", Json());
-  LACT_CHECK(parts.is_array() && parts.size() == 3, "options.block_config has {} parts, expected attention, LaCT and MLP",
-             parts.size());
+  LACT_CHECK(parts.is_array() && parts.size() == 3,
+             "options.block_config has {} parts, expected attention, LaCT and MLP", parts.size());
   models::AuthorsNvsBlock theirs;
   const auto read_part = [&](size_t index, const std::string& type, auto& part) {
     const std::string path = "options.block_config." + std::to_string(index);

@@ -25,8 +25,8 @@ struct NewtonSchulzCase {
   }
 
   ops::NewtonSchulzOptions translated(const std::string& path) const {
-    LACT_CHECK(dtype == "float32" || dtype == "bfloat16", "{}.dtype is \"{}\", expected float32 or bfloat16", path,
-               dtype);
+    LACT_CHECK(dtype == "float32" || dtype == "bfloat16", "{}.dtype is \"{}\", expected float32 or bfloat16",
+               path, dtype);
     const auto type = dtype == "bfloat16" ? ops::IterationType::bfloat16 : ops::IterationType::input;
     return {steps, coefficients, type};
   }
@@ -64,8 +64,8 @@ ttt::Schedule read_schedule(const Json& json) {
   LACT_CHECK(json.is_array(), "schedule is not a list of [operation, begin, end]");
   ttt::Schedule schedule;
   for (const auto& row : json) {
-    LACT_CHECK(row.is_array() && row.size() == 3, "schedule has an entry {}, expected [operation, begin, end]",
-               row.dump());
+    LACT_CHECK(row.is_array() && row.size() == 3,
+               "schedule has an entry {}, expected [operation, begin, end]", row.dump());
     ttt::Step step{};
     options::read(row[0], step.operation, "schedule");
     options::read(row[1], step.tokens.begin, "schedule");
@@ -109,7 +109,9 @@ struct VideoWindowCase {
     field("num_chunks", num_chunks, "");
     field("kv_cache_size", kv_cache_size, "");
   }
-  SequenceLayout layout() const { return interleaved_layout(num_chunks, {1, 1, chunk_tokens}, repeat, kv_cache_size); }
+  SequenceLayout layout() const {
+    return interleaved_layout(num_chunks, {1, 1, chunk_tokens}, repeat, kv_cache_size);
+  }
 };
 
 template <class T>
@@ -147,7 +149,8 @@ void run_ttt(Run& run) {
   ttt::UpdateRule update;
   update.muon = json.contains("newton_schulz") && !json["newton_schulz"].is_null();
   take_newton_schulz(json, update);
-  const Json steps = json.contains("schedule") ? json["schedule"] : run.description().value("schedule", Json());
+  const Json steps =
+      json.contains("schedule") ? json["schedule"] : run.description().value("schedule", Json());
   json.erase("schedule");
   TttCase options;
   options::read(json, options, "options");
@@ -156,8 +159,10 @@ void run_ttt(Run& run) {
   update.detach_norm = options.initial_norm == InitialNorm::detached;
 
   const bool linear = options.network == "linear";
-  const std::vector<std::string> weights = linear ? std::vector<std::string>{"W"} : std::vector<std::string>{"w0", "w1", "w2"};
-  const std::vector<std::string> rates = linear ? std::vector<std::string>{"lr"} : std::vector<std::string>{"lr0", "lr1", "lr2"};
+  const std::vector<std::string> weights =
+      linear ? std::vector<std::string>{"W"} : std::vector<std::string>{"w0", "w1", "w2"};
+  const std::vector<std::string> rates =
+      linear ? std::vector<std::string>{"lr"} : std::vector<std::string>{"lr0", "lr1", "lr2"};
   const auto turned = [&](const at::Tensor& weight) {
     return options.weight_layout == WeightLayout::in_out ? weight.transpose(-2, -1) : weight;
   };
@@ -192,7 +197,9 @@ void run_block_attention(Run& run) {
   run_attention(run, ops::block_window(options.blocks * options.tokens_per_block, options.tokens_per_block));
 }
 
-void run_video_window_attention(Run& run) { run_attention(run, read_options<VideoWindowCase>(run).layout().window); }
+void run_video_window_attention(Run& run) {
+  run_attention(run, read_options<VideoWindowCase>(run).layout().window);
+}
 
 void run_full_block_causal_attention(Run& run) {
   run_attention(run, full_window(read_options<VideoWindowCase>(run).layout()));

@@ -92,7 +92,8 @@ void Run::expect_loss_and_gradients(const at::Tensor& output) {
   if (!has("r")) return;
   const at::Tensor terms = output * stored("r").to(precision_);
   if (has("loss")) {
-    // The terms of the sum cancel, so the error is measured against their size and not against the small result.
+    // The terms of the sum cancel, so the error is measured against their size and not against the small
+    // result.
     const double error = std::abs(terms.detach().sum().item<double>() - stored("loss").item<double>());
     compare(report_.outputs, "loss", error / std::max(1e-30, terms.detach().abs().sum().item<double>()),
             case_.tolerance("output"));
@@ -102,13 +103,15 @@ void Run::expect_loss_and_gradients(const at::Tensor& output) {
 
 void Run::expect_gradients_of(const at::Tensor& loss) {
   loss.backward();
-  const auto expect_gradient = [&](const std::string& name, const at::Tensor& gradient, const at::Tensor& like) {
+  const auto expect_gradient = [&](const std::string& name, const at::Tensor& gradient,
+                                   const at::Tensor& like) {
     if (!has(kGradient + name)) return;
     const at::Tensor& expected = stored(kGradient + name);
     const at::Tensor result = gradient.defined() ? gradient : at::zeros_like(like);
     LACT_CHECK(result.sizes() == expected.sizes(), "{}{} has shape {}, expected {}", kGradient, name,
                result.sizes().vec(), expected.sizes().vec());
-    compare(report_.gradients, kGradient + name, relative_error(result, expected), case_.tolerance(kGradient + name));
+    compare(report_.gradients, kGradient + name, relative_error(result, expected),
+            case_.tolerance(kGradient + name));
   };
   for (const auto& [name, leaf] : leaves_) expect_gradient(name, leaf.grad(), leaf);
   if (module_ == nullptr) return;

@@ -1,5 +1,5 @@
-// One run of a case in one precision: hands out inputs, compares results, and keeps account of every stored tensor, so
-// that nothing passes by not being looked at.
+// One run of a case in one precision: hands out inputs, compares results, and keeps account of every stored
+// tensor, so that nothing passes by not being looked at.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -39,7 +39,8 @@ class Run {
 
   bool has(const std::string& name) const { return case_.tensors.count(name) > 0; }
 
-  /// A stored tensor in this run's precision (integers as they are), as a leaf whose gradient is checked if it is stored.
+  /// A stored tensor in this run's precision (integers as they are), as a leaf whose gradient is checked if
+  /// it is stored.
   at::Tensor input(const std::string& name);
 
   /// Converts the module to this run's precision and gives it the stored "param." tensors.

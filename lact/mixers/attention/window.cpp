@@ -34,8 +34,8 @@ at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layou
   int64_t first = layout.begin;
   if (state.k.defined()) {
     LACT_CHECK(state.first + state.k.size(1) == layout.begin,
-               "[attention] the state ends at token {} but the piece begins at {}", state.first + state.k.size(1),
-               layout.begin);
+               "[attention] the state ends at token {} but the piece begins at {}",
+               state.first + state.k.size(1), layout.begin);
     first = state.first;
     k = at::cat({state.k, k}, 1);
     v = at::cat({state.v, v}, 1);

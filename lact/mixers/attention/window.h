@@ -1,5 +1,5 @@
-// Multi-head softmax attention over the window of the layout. In pieces, it keeps the keys and values that later pieces
-// still see.
+// Multi-head softmax attention over the window of the layout. In pieces, it keeps the keys and values that
+// later pieces still see.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@ struct AttentionConfig {
   template <class Visitor>
   void visit(Visitor&& field) {
     field("num_heads", num_heads, "attention heads");
-    field("head_norm", head_norm, "RMS-norm of q and k over the head's channels, with one learned scale for all heads");
+    field("head_norm", head_norm,
+          "RMS-norm of q and k over the head's channels, with one learned scale for all heads");
     field("head_norm_epsilon", head_norm_epsilon, "epsilon of that norm");
     field("rope", rope, "rotary position embedding, or null");
   }

@@ -1,5 +1,5 @@
-// The learned fast weights that a sequence starts from, one set per head: full matrices, or low rank plus half an
-// identity, L·R + ½·I, to save parameters (paper, language model details).
+// The learned fast weights that a sequence starts from, one set per head: full matrices, or low rank plus
+// half an identity, L·R + ½·I, to save parameters (paper, language model details).
 #pragma once
 
 #include <torch/nn/module.h>
@@ -14,7 +14,8 @@ struct InitialWeightsOptions {
 
   template <class Visitor>
   void visit(Visitor&& field) {
-    field("rank", rank, "rank of the matrices that read tokens (gate, up); 0 is full rank. down is always full");
+    field("rank", rank,
+          "rank of the matrices that read tokens (gate, up); 0 is full rank. down is always full");
     field("gain", gain, "standard deviation is gain / sqrt(fan-in); 0.5 for the authors' low-rank weights");
   }
   bool operator==(const InitialWeightsOptions&) const = default;
@@ -22,7 +23,8 @@ struct InitialWeightsOptions {
 
 class InitialWeights : public torch::nn::Module {
  public:
-  InitialWeights(const std::vector<MatrixShape>& shapes, int64_t num_heads, const InitialWeightsOptions& options);
+  InitialWeights(const std::vector<MatrixShape>& shapes, int64_t num_heads,
+                 const InitialWeightsOptions& options);
 
   /// The matrices for a batch: [B, H, out, in] each, all samples the same.
   Matrices forward(int64_t batch) const;

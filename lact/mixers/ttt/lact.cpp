@@ -18,7 +18,9 @@ namespace {
 double inverse_softplus(double y) { return y + std::log(-std::expm1(-y)); }
 
 /// [B, T, H·D] -> [B, H, T, D]
-at::Tensor to_heads(const at::Tensor& x, int64_t num_heads) { return split_heads(x, num_heads).transpose(1, 2); }
+at::Tensor to_heads(const at::Tensor& x, int64_t num_heads) {
+  return split_heads(x, num_heads).transpose(1, 2);
+}
 
 at::Tensor join_tokens(const at::Tensor& kept, const at::Tensor& fresh) { return at::cat({kept, fresh}, 2); }
 
@@ -30,7 +32,8 @@ void prepend(const LactState& state, ScanInputs& inputs) {
   inputs.first_key = state.first;
   inputs.k = join_tokens(state.k, inputs.k);
   inputs.v = join_tokens(state.v, inputs.v);
-  for (size_t i = 0; i < inputs.rates.size(); ++i) inputs.rates[i] = join_tokens(state.rates[i], inputs.rates[i]);
+  for (size_t i = 0; i < inputs.rates.size(); ++i)
+    inputs.rates[i] = join_tokens(state.rates[i], inputs.rates[i]);
   if (inputs.beta.defined()) inputs.beta = join_tokens(state.beta, inputs.beta);
 }
 
@@ -62,8 +65,8 @@ Lact::Lact(int64_t model_dim, const LactConfig& config)
   shapes_ = rule_.network.matrices(head_dim_, hidden, head_dim_);
   for (const auto& shape : shapes_) {
     LACT_CHECK(config.rate_channels == 1 || config.rate_channels == shape.in,
-               "[lact] rate_channels is {}, expected 1 or the {} input channels of {}", config.rate_channels, shape.in,
-               shape.name);
+               "[lact] rate_channels is {}, expected 1 or the {} input channels of {}", config.rate_channels,
+               shape.in, shape.name);
   }
   initial_weights_ = register_module(
       "initial_weights", std::make_shared<InitialWeights>(shapes_, config.num_heads, config.initial_weights));
@@ -111,7 +114,9 @@ at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& a
 at::Tensor Lact::prepare(at::Tensor qk, const SequenceLayout& layout) const {
   for (const auto step : config_.prepare_qk) {
     switch (step) {
-      case Preparation::silu: qk = at::silu(qk); break;
+      case Preparation::silu:
+        qk = at::silu(qk);
+        break;
       case Preparation::l2_norm:
         qk = ops::l2_normalize(split_heads(qk, config_.num_heads), config_.l2_epsilon).flatten(2);
         break;
@@ -131,9 +136,9 @@ Matrices Lact::rates(const at::Tensor& x) const {
   const auto matrices = int64_t(shapes_.size());
   const at::Tensor raw = rate_->forward(ops::at_least_float(x)) + inverse_softplus(config_.base_rate);
   const bool by_head = config_.rate_order == RateOrder::by_head;
-  const at::Tensor all = at::softplus(raw).unflatten(-1, {by_head ? config_.num_heads : matrices,
-                                                          by_head ? matrices : config_.num_heads,
-                                                          config_.rate_channels});
+  const at::Tensor all =
+      at::softplus(raw).unflatten(-1, {by_head ? config_.num_heads : matrices,
+                                       by_head ? matrices : config_.num_heads, config_.rate_channels});
   Matrices rates;
   for (const auto& rate : all.unbind(by_head ? 3 : 2)) rates.push_back(rate.transpose(1, 2));
   return rates;

@@ -1,5 +1,5 @@
-// The large-chunk test-time-training core (paper algorithm 1 between the projections): prepares q, k, v, rates and
-// momentum, runs the scan, norms and scales what was read.
+// The large-chunk test-time-training core (paper algorithm 1 between the projections): prepares q, k, v,
+// rates and momentum, runs the scan, norms and scales what was read.
 #pragma once
 
 #include <optional>
@@ -19,16 +19,20 @@ constexpr std::array<std::pair<Preparation, std::string_view>, 3> enum_names(Pre
   return {{{Preparation::silu, "silu"}, {Preparation::l2_norm, "l2_norm"}, {Preparation::rope, "rope"}}};
 }
 
-/// Order of the rate projection's outputs: heads outermost (language model, video) or matrices outermost (view synthesis).
+/// Order of the rate projection's outputs: heads outermost (language model, video) or matrices outermost
+/// (view synthesis).
 enum class RateOrder { by_head, by_matrix };
 constexpr std::array<std::pair<RateOrder, std::string_view>, 2> enum_names(RateOrder) {
   return {{{RateOrder::by_head, "by_head"}, {RateOrder::by_matrix, "by_matrix"}}};
 }
 
-/// What the normed output is multiplied with: nothing, silu(Linear(x)) with one value per head, or one for all heads.
+/// What the normed output is multiplied with: nothing, silu(Linear(x)) with one value per head, or one for
+/// all heads.
 enum class OutputScale { none, per_head, per_token };
 constexpr std::array<std::pair<OutputScale, std::string_view>, 3> enum_names(OutputScale) {
-  return {{{OutputScale::none, "none"}, {OutputScale::per_head, "per_head"}, {OutputScale::per_token, "per_token"}}};
+  return {{{OutputScale::none, "none"},
+           {OutputScale::per_head, "per_head"},
+           {OutputScale::per_token, "per_token"}}};
 }
 
 struct LactConfig {
@@ -68,7 +72,8 @@ struct LactConfig {
     field("silu_v", silu_v, "SiLU on the values");
     field("l2_epsilon", l2_epsilon, "added to the norm of q and k");
     field("rope", rope, "rotary embedding, if it is one of the steps");
-    field("rope_heads", rope_heads, "heads that q and k are split into for the rotary embedding; 0 is num_heads");
+    field("rope_heads", rope_heads,
+          "heads that q and k are split into for the rotary embedding; 0 is num_heads");
     field("base_rate", base_rate, "learning rate of a token whose projection is zero");
     field("rate_channels", rate_channels, "rates per token and matrix: 1, or one per input channel");
     field("rate_bias", rate_bias, "bias of the rate projection");
@@ -76,7 +81,8 @@ struct LactConfig {
     field("output_norm", output_norm, "RMS-norm of each head's output");
     field("output_norm_epsilon", output_norm_epsilon, "epsilon of that norm");
     field("output_scale", output_scale, "none, per_head or per_token: a learned factor silu(Linear(x))");
-    field("zero_output_scale", zero_output_scale, "that factor starts at zero, so that a pretrained model is unchanged");
+    field("zero_output_scale", zero_output_scale,
+          "that factor starts at zero, so that a pretrained model is unchanged");
     field("output_factor", output_factor, "a constant factor");
   }
   bool operator==(const LactConfig&) const = default;

@@ -1,5 +1,5 @@
-// What a fast-weight network is trained to do with a (key, value) pair. A loss only has to say how it pulls on f(k).
-// A new one is one new file in losses/ that defines `const FastWeightLoss& <file name>_loss()`.
+// What a fast-weight network is trained to do with a (key, value) pair. A loss only has to say how it pulls
+// on f(k). A new one is one new file in losses/ that defines `const FastWeightLoss& <file name>_loss()`.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +13,8 @@ class FastWeightLoss {
  public:
   virtual ~FastWeightLoss() = default;
 
-  /// Whether `pull` looks at the prediction; the dot-product loss does not, which saves a third of the forward pass.
+  /// Whether `pull` looks at the prediction; the dot-product loss does not, which saves a third of the
+  /// forward pass.
   virtual bool needs_prediction() const = 0;
 
   /// -∂L(f(k), v)/∂f(k), per token: [B, H, T, out]. The prediction is undefined unless it is needed.

@@ -22,7 +22,8 @@ std::vector<std::string> names(const NameTable<T>& table) {
 template <class T>
 const T& find(const NameTable<T>& table, const char* what, const std::string& name) {
   const auto row = table.find(name);
-  LACT_CHECK(row != table.end(), "[ttt] unknown {} \"{}\"; known: {}", what, name, fmt::join(names(table), ", "));
+  LACT_CHECK(row != table.end(), "[ttt] unknown {} \"{}\"; known: {}", what, name,
+             fmt::join(names(table), ", "));
   return row->second();
 }
 

@@ -20,7 +20,9 @@ const NameTable<FastWeightNetwork>& table() {
 }
 }  // namespace
 
-const FastWeightNetwork& network(const std::string& name) { return find(table(), "fast-weight network", name); }
+const FastWeightNetwork& network(const std::string& name) {
+  return find(table(), "fast-weight network", name);
+}
 std::vector<std::string> network_names() { return names(table()); }
 
 }  // namespace lact::ttt

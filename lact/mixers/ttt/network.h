@@ -1,6 +1,6 @@
 // A fast-weight network: a small function f_W whose matrices W are trained while the sequence is read.
-// A new one is one new file in networks/ that defines `const FastWeightNetwork& <file name>_network()`; the file's name
-// is its name in configs.
+// A new one is one new file in networks/ that defines `const FastWeightNetwork& <file name>_network()`; the
+// file's name is its name in configs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,8 @@
 
 namespace lact::ttt {
 
-/// One tensor per matrix of a network, in the network's order: weights [B, H, out, in], rates [B, H, T, 1 or in], ...
+/// One tensor per matrix of a network, in the network's order: weights [B, H, out, in], rates [B, H, T, 1 or
+/// in], ...
 using Matrices = std::vector<at::Tensor>;
 
 struct MatrixShape {
@@ -25,7 +26,8 @@ class FastWeightNetwork {
  public:
   virtual ~FastWeightNetwork() = default;
 
-  /// Names and shapes of the matrices for tokens of width `in`, hidden width `hidden` and outputs of width `out`.
+  /// Names and shapes of the matrices for tokens of width `in`, hidden width `hidden` and outputs of width
+  /// `out`.
   virtual std::vector<MatrixShape> matrices(int64_t in, int64_t hidden, int64_t out) const = 0;
 
   /// f_W(x): [B, H, T, in] -> [B, H, T, out].
@@ -35,8 +37,8 @@ class FastWeightNetwork {
   virtual Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& pull,
                            const Matrices& rates) const = 0;
 
-  /// Floating point operations per token of `descent`, in units of 2 · (elements of all matrices): how many times each
-  /// matrix is multiplied on average. `apply` is 1 by definition.
+  /// Floating point operations per token of `descent`, in units of 2 · (elements of all matrices): how many
+  /// times each matrix is multiplied on average. `apply` is 1 by definition.
   virtual double descent_passes() const = 0;
 };
 

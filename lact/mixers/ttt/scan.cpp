@@ -29,13 +29,15 @@ void check_inputs(const FastWeightRule& rule, const ScanInputs& inputs, const Me
   if (inputs.beta.defined()) check_tokens(inputs.beta, "betas");
   // One NaN rate would destroy the memory of everything before it.
   for (const auto& rate : inputs.rates) {
-    LACT_CHECK(at::isfinite(rate.detach()).all().item<bool>(), "[ttt] the learning rates contain NaN or infinity");
+    LACT_CHECK(at::isfinite(rate.detach()).all().item<bool>(),
+               "[ttt] the learning rates contain NaN or infinity");
   }
 }
 
 }  // namespace
 
-at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs, Memory& memory) {
+at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                Memory& memory) {
   check_inputs(rule, inputs, memory);
   const Range queries = positions(inputs.q, inputs.first_query);
   check_schedule(schedule, queries, positions(inputs.k, inputs.first_key));
@@ -54,15 +56,24 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
 
   std::vector<std::pair<Range, at::Tensor>> outputs;
   const auto apply = [&](Range tokens) {
-    outputs.emplace_back(tokens, rule.network.apply(memory.weights, slice(inputs.q, tokens, inputs.first_query)));
+    outputs.emplace_back(tokens,
+                         rule.network.apply(memory.weights, slice(inputs.q, tokens, inputs.first_query)));
   };
 
   for (const auto& [operation, tokens] : schedule) {
     switch (operation) {
-      case Operation::update_then_apply: update(tokens), apply(tokens); break;
-      case Operation::apply_then_update: apply(tokens), update(tokens); break;
-      case Operation::update: update(tokens); break;
-      case Operation::apply: apply(tokens); break;
+      case Operation::update_then_apply:
+        update(tokens), apply(tokens);
+        break;
+      case Operation::apply_then_update:
+        apply(tokens), update(tokens);
+        break;
+      case Operation::update:
+        update(tokens);
+        break;
+      case Operation::apply:
+        apply(tokens);
+        break;
     }
   }
   const int64_t dim = inputs.q.dim() - 2;

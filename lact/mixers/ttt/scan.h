@@ -1,5 +1,6 @@
-// The chunk loop of algorithm 1: runs a schedule of writes and reads over a memory. This is the whole test-time-training
-// operation; everything else in the layer prepares its inputs or treats its output token by token.
+// The chunk loop of algorithm 1: runs a schedule of writes and reads over a memory. This is the whole
+// test-time-training operation; everything else in the layer prepares its inputs or treats its output token
+// by token.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,8 +13,8 @@
 
 namespace lact::ttt {
 
-/// q holds the tokens at positions first_query, first_query + 1, ...; k, v, rates and beta those from first_key on. They
-/// begin earlier than q when tokens of an unfinished chunk were kept from an earlier call.
+/// q holds the tokens at positions first_query, first_query + 1, ...; k, v, rates and beta those from
+/// first_key on. They begin earlier than q when tokens of an unfinished chunk were kept from an earlier call.
 struct ScanInputs {
   at::Tensor q;     ///< [B, H, Tq, D]
   at::Tensor k;     ///< [B, H, Tk, D]
@@ -32,6 +33,7 @@ struct FastWeightRule {
 };
 
 /// Runs the schedule, leaves the memory as it is after the last step, and returns [B, H, Tq, D_out].
-at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs, Memory& memory);
+at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                Memory& memory);
 
 }  // namespace lact::ttt

@@ -27,11 +27,12 @@ Schedule by_chunks(int64_t tokens, int64_t chunk, OperationOf operation) {
 }
 
 void check_once(std::vector<Step> steps, const char* done) {
-  std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.tokens.begin < b.tokens.begin; });
+  std::sort(steps.begin(), steps.end(),
+            [](const Step& a, const Step& b) { return a.tokens.begin < b.tokens.begin; });
   for (size_t i = 1; i < steps.size(); ++i) {
     const Range a = steps[i - 1].tokens, b = steps[i].tokens;
-    LACT_CHECK(a.end <= b.begin, "[schedule] tokens [{}, {}) and [{}, {}) overlap: a token is {} twice", a.begin,
-               a.end, b.begin, b.end, done);
+    LACT_CHECK(a.end <= b.begin, "[schedule] tokens [{}, {}) and [{}, {}) overlap: a token is {} twice",
+               a.begin, a.end, b.begin, b.end, done);
   }
 }
 
@@ -45,8 +46,8 @@ void check_schedule(const Schedule& schedule, Range queries, Range keys) {
     LACT_CHECK(!tokens.empty(), "[schedule] {} [{}, {}) is an empty range", word, tokens.begin, tokens.end);
     const auto check_inside = [&](Range whole, const char* what) {
       LACT_CHECK(whole.begin <= tokens.begin && tokens.end <= whole.end,
-                 "[schedule] {} [{}, {}) is out of range: {} are [{}, {})", word, tokens.begin, tokens.end, what,
-                 whole.begin, whole.end);
+                 "[schedule] {} [{}, {}) is out of range: {} are [{}, {})", word, tokens.begin, tokens.end,
+                 what, whole.begin, whole.end);
     };
     if (applies(step.operation)) {
       check_inside(queries, "the tokens");
@@ -103,7 +104,8 @@ at::Tensor schedule_mask(const Schedule& schedule, int64_t tokens) {
   for (const auto& [operation, range] : schedule) {
     const auto update = [&, range = range] { written.slice(0, range.begin, range.end).fill_(true); };
     if (operation == Operation::update || operation == Operation::update_then_apply) update();
-    if (applies(operation)) mask.slice(0, range.begin, range.end).copy_(written.expand({range.size(), tokens}));
+    if (applies(operation))
+      mask.slice(0, range.begin, range.end).copy_(written.expand({range.size(), tokens}));
     if (operation == Operation::apply_then_update) update();
   }
   return mask;

@@ -42,17 +42,19 @@ Schedule full_schedule(int64_t tokens);
 /// (b) Chunk after chunk, written and then read. The last chunk may be shorter.
 Schedule block_causal_schedule(int64_t tokens, int64_t chunk);
 
-/// (c) Chunk after chunk, read and then written: no chunk sees itself. The last chunk is only read, as no one reads after it.
+/// (c) Chunk after chunk, read and then written: no chunk sees itself. The last chunk is only read, as no one
+/// reads after it.
 Schedule shifted_schedule(int64_t tokens, int64_t chunk);
 
 /// (d) Of every `stride` chunks one is written, the one at index `phase`; all are read.
 Schedule strided_schedule(int64_t tokens, int64_t chunk, int64_t stride, int64_t phase = 0);
 
-/// The tokens [begin, begin + tokens) of an endless shifted schedule. A chunk is written when its last token arrives, so
-/// that its first tokens may have come in earlier calls.
+/// The tokens [begin, begin + tokens) of an endless shifted schedule. A chunk is written when its last token
+/// arrives, so that its first tokens may have come in earlier calls.
 Schedule shifted_piece(int64_t begin, int64_t tokens, int64_t chunk);
 
-/// The equivalent attention mask, bool [T, T]: row i is true at j if the output of token i depends on what token j wrote.
+/// The equivalent attention mask, bool [T, T]: row i is true at j if the output of token i depends on what
+/// token j wrote.
 at::Tensor schedule_mask(const Schedule& schedule, int64_t tokens);
 
 }  // namespace lact::ttt

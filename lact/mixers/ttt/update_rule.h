@@ -1,5 +1,6 @@
-// How a direction computed from one chunk changes the fast weights (paper section 3.2 and appendix, "Implementing
-// momentum"): plain step, momentum, Muon, momentum + Muon; each with row norms put back to where they began.
+// How a direction computed from one chunk changes the fast weights (paper section 3.2 and appendix,
+// "Implementing momentum"): plain step, momentum, Muon, momentum + Muon; each with row norms put back to
+// where they began.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,15 +15,16 @@
 namespace lact::ttt {
 
 /// post: the stored weights are normalised after each update (paper).
-/// pre:  the stored weights accumulate, a normalised copy is read and differentiated (authors' language model, ttt_prenorm).
-/// none: no normalisation.
+/// pre:  the stored weights accumulate, a normalised copy is read and differentiated (authors' language
+/// model, ttt_prenorm). none: no normalisation.
 enum class NormPlacement { post, pre, none };
 constexpr std::array<std::pair<NormPlacement, std::string_view>, 3> enum_names(NormPlacement) {
   return {{{NormPlacement::post, "post"}, {NormPlacement::pre, "pre"}, {NormPlacement::none, "none"}}};
 }
 
 /// initial: the norms of the weights the memory began with (authors' code).
-/// previous: the norms of the weights before this update (the paper's algorithm 1, and the authors' video inference).
+/// previous: the norms of the weights before this update (the paper's algorithm 1, and the authors' video
+/// inference).
 enum class NormTarget { initial, previous };
 constexpr std::array<std::pair<NormTarget, std::string_view>, 2> enum_names(NormTarget) {
   return {{{NormTarget::initial, "initial"}, {NormTarget::previous, "previous"}}};
@@ -42,8 +44,10 @@ struct UpdateRule {
     field("momentum", momentum, "M <- mean(beta) M + g, and M is the step instead of g");
     field("muon", muon, "orthogonalise the step of each matrix by Newton-Schulz");
     field("newton_schulz", newton_schulz, "the orthogonalisation");
-    field("norm_placement", norm_placement, "row norms restored after each update (post), on a copy that is read (pre), or none");
-    field("norm_target", norm_target, "norms to restore: of the initial weights, or of the weights before this update");
+    field("norm_placement", norm_placement,
+          "row norms restored after each update (post), on a copy that is read (pre), or none");
+    field("norm_target", norm_target,
+          "norms to restore: of the initial weights, or of the weights before this update");
     field("norm_epsilon", norm_epsilon, "added to a norm before dividing by it; the paper has 0");
     field("detach_norm", detach_norm, "no gradient through the target norms (authors' view synthesis)");
   }

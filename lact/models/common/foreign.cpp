@@ -28,7 +28,8 @@ void ForeignNames::linear(const std::string& foreign, const std::string& ours, b
   if (bias) same(foreign + ".bias", ours + ".bias");
 }
 
-void ForeignNames::nest(const std::string& foreign_prefix, const std::string& our_prefix, const ForeignNames& inner) {
+void ForeignNames::nest(const std::string& foreign_prefix, const std::string& our_prefix,
+                        const ForeignNames& inner) {
   for (const auto& tensor : inner.tensors_) {
     tensors_.push_back({foreign_prefix + tensor.foreign, our_prefix + tensor.ours, tensor.view});
   }
@@ -46,10 +47,11 @@ void load_foreign(torch::nn::Module& module, const ForeignNames& names,
     const at::Tensor* parameter = parameters.find(ours);
     LACT_ASSERT(parameter != nullptr);
     const at::Tensor target = view(*parameter);
-    LACT_CHECK(target.sizes() == found->second.sizes(), "{}: tensor {} has shape {}, expected {}", file, foreign,
-               found->second.sizes().vec(), target.sizes().vec());
-    LACT_CHECK(found->second.is_floating_point(), "{}: tensor {} has dtype {}, expected a floating point type", file,
-               foreign, toString(found->second.scalar_type()));
+    LACT_CHECK(target.sizes() == found->second.sizes(), "{}: tensor {} has shape {}, expected {}", file,
+               foreign, found->second.sizes().vec(), target.sizes().vec());
+    LACT_CHECK(found->second.is_floating_point(),
+               "{}: tensor {} has dtype {}, expected a floating point type", file, foreign,
+               toString(found->second.scalar_type()));
     copies.emplace_back(target, found->second);
     known.insert(foreign);
     filled.insert(ours);

@@ -1,5 +1,5 @@
-// Other people's checkpoints: a table that says which of our parameters each of their tensors is a view of. The same
-// table loads, exports and finds gradients.
+// Other people's checkpoints: a table that says which of our parameters each of their tensors is a view of.
+// The same table loads, exports and finds gradients.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -12,8 +12,8 @@
 namespace lact::models {
 
 struct ForeignTensor {
-  std::string foreign;                                    ///< their name
-  std::string ours;                                       ///< our parameter
+  std::string foreign;                                     ///< their name
+  std::string ours;                                        ///< our parameter
   std::function<at::Tensor(const at::Tensor& ours)> view;  ///< our parameter in their shape
 };
 
@@ -37,9 +37,9 @@ class ForeignNames {
   std::vector<ForeignTensor> tensors_;
 };
 
-/// Copies every tensor into its parameter. Throws, naming `file` and the tensor, if one is missing, unknown or has the
-/// wrong shape, or if a parameter of ours gets no value; nothing is changed then.
-void load_foreign(torch::nn::Module& module, const ForeignNames& names, const std::map<std::string, at::Tensor>& tensors,
-                  const std::string& file);
+/// Copies every tensor into its parameter. Throws, naming `file` and the tensor, if one is missing, unknown
+/// or has the wrong shape, or if a parameter of ours gets no value; nothing is changed then.
+void load_foreign(torch::nn::Module& module, const ForeignNames& names,
+                  const std::map<std::string, at::Tensor>& tensors, const std::string& file);
 
 }  // namespace lact::models

@@ -4,7 +4,8 @@ namespace lact::models {
 
 std::shared_ptr<HybridMixer> make_layer(int64_t model_dim, const HybridLayerConfig& config) {
   return std::make_shared<HybridMixer>(model_dim, config.projection, config.attention,
-                                       std::make_shared<ttt::Lact>(model_dim, config.memory), config.rescaled);
+                                       std::make_shared<ttt::Lact>(model_dim, config.memory),
+                                       config.rescaled);
 }
 
 std::shared_ptr<SingleMixer> make_layer(int64_t model_dim, const LactLayerConfig& config) {
@@ -14,7 +15,8 @@ std::shared_ptr<SingleMixer> make_layer(int64_t model_dim, const LactLayerConfig
 
 std::shared_ptr<SingleMixer> make_layer(int64_t model_dim, const AttentionLayerConfig& config) {
   return std::make_shared<SingleMixer>(
-      model_dim, config.projection, std::make_shared<attention::WindowAttention>(model_dim, config.attention));
+      model_dim, config.projection,
+      std::make_shared<attention::WindowAttention>(model_dim, config.attention));
 }
 
 }  // namespace lact::models

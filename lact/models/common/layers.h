@@ -1,4 +1,5 @@
-// The sequence-mixing layers of the three models as configs of their parts, and the functions that build them.
+// The sequence-mixing layers of the three models as configs of their parts, and the functions that build
+// them.
 #pragma once
 
 #include "lact/mixers/attention/window.h"

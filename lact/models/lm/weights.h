@@ -50,7 +50,8 @@ struct AuthorsLmLayer {
     field("ttt_prenorm", ttt_prenorm, "normalise a copy of the fast weights");
     field("ttt_nope", ttt_nope, "no rotary embedding of the fast q and k");
     field("rope_theta", rope_theta, "base of the rotary embedding");
-    field("max_position_embeddings", max_position_embeddings, "size of their cosine table; no effect on numbers");
+    field("max_position_embeddings", max_position_embeddings,
+          "size of their cosine table; no effect on numbers");
     field("w0_w2_low_rank", w0_w2_low_rank, "rank of the initial gate and up matrices; -1 is full");
     field("use_momentum", use_momentum, "momentum");
     field("ttt_loss_type", ttt_loss_type, "dot_product");

@@ -10,7 +10,8 @@ namespace lact::models {
 namespace {
 
 int64_t num_heads(int64_t model_dim, int64_t head_dim) {
-  LACT_CHECK(head_dim > 0 && model_dim % head_dim == 0, "[nvs] head_dim {} does not divide dim {}", head_dim, model_dim);
+  LACT_CHECK(head_dim > 0 && model_dim % head_dim == 0, "[nvs] head_dim {} does not divide dim {}", head_dim,
+             model_dim);
   return model_dim / head_dim;
 }
 
@@ -77,11 +78,11 @@ ForeignNames foreign_names(const AuthorsNvsMlp& theirs) {
 
 std::shared_ptr<Block> make_block(const AuthorsNvsBlock& theirs, int64_t model_dim) {
   const nn::NormOptions norm = {nn::NormKind::layer, 1e-5};
-  return std::make_shared<Block>(model_dim, norm,
-                                 std::vector<std::shared_ptr<Mixer>>{
-                                     make_layer(model_dim, translate(theirs.attention, model_dim)),
-                                     make_layer(model_dim, translate(theirs.lact, model_dim))},
-                                 translate(theirs.mlp, model_dim));
+  return std::make_shared<Block>(
+      model_dim, norm,
+      std::vector<std::shared_ptr<Mixer>>{make_layer(model_dim, translate(theirs.attention, model_dim)),
+                                          make_layer(model_dim, translate(theirs.lact, model_dim))},
+      translate(theirs.mlp, model_dim));
 }
 
 ForeignNames foreign_names(const AuthorsNvsBlock& theirs) {

@@ -38,7 +38,8 @@ struct AuthorsNvsLact {
     field("inter_multi", inter_multi, "hidden width / head width of the fast-weight network");
     field("bias", bias, "biases of the projections");
     field("base_lr", base_lr, "learning rate at initialisation");
-    field("muon_update_steps", muon_update_steps, "Newton-Schulz steps; 0 still divides by the Frobenius norm");
+    field("muon_update_steps", muon_update_steps,
+          "Newton-Schulz steps; 0 still divides by the Frobenius norm");
   }
 };
 

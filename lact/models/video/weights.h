@@ -1,4 +1,5 @@
-// The authors' video layer (Wan self-attention with LaCT): constructor arguments and parameter names, translated to ours.
+// The authors' video layer (Wan self-attention with LaCT): constructor arguments and parameter names,
+// translated to ours.
 #pragma once
 
 #include <optional>

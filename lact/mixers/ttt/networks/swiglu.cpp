@@ -1,5 +1,5 @@
-// f(x) = down · (silu(gate · x) ∘ (up · x)), without biases (paper eq. 5). The order gate, down, up is that of the
-// paper's W1, W2, W3 and of the authors' w0, w1, w2.
+// f(x) = down · (silu(gate · x) ∘ (up · x)), without biases (paper eq. 5). The order gate, down, up is that
+// of the paper's W1, W2, W3 and of the authors' w0, w1, w2.
 #include "lact/mixers/ttt/network.h"
 #include "lact/ops/fast_weight.h"
 

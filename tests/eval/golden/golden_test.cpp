@@ -1,0 +1,138 @@
+#include "lact/eval/golden/golden.h"
+
+#include <ATen/ATen.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lact/eval/golden/kinds.h"
+#include "lact/io/safetensors.h"
+#include "support/errors.h"
+
+namespace lact::eval::golden {
+namespace {
+
+namespace fs = std::filesystem;
+
+void expect_all_pass(const std::string& folder, const std::string& filter = "") {
+  const auto reports = run_all({folder, filter});
+  for (const auto& report : reports) {
+    EXPECT_TRUE(report.passed()) << report.name << " (" << report.precision << "): " << report.failure;
+  }
+}
+
+/// A folder of its own with one passing case, for spoiling.
+class SpoiledGolden : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              ("golden_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    at::manual_seed(1);
+    tensors_["G"] = at::randn({2, 3, 5});
+    tensors_["output"] = tensors_["G"] / (tensors_["G"].norm(2, {1, 2}, true) + 1e-7);
+    description_ = options::Json::parse(R"({"case": "c", "kind": "newton_schulz",
+      "options": {"coefficients": "fixed", "steps": 0, "dtype": "float32"}, "tensors": {"output": {"tol": 1e-5}}})");
+  }
+
+  Report run() {
+    std::ofstream(folder_ / "c.json") << description_.dump();
+    io::write_safetensors((folder_ / "c.safetensors").string(), {tensors_, {}});
+    return run_all({folder_.string(), ""}).front();
+  }
+
+  fs::path folder_;
+  std::map<std::string, at::Tensor> tensors_;
+  options::Json description_;
+};
+
+TEST_F(SpoiledGolden, UnspoiledPasses) {
+  const Report report = run();
+  EXPECT_TRUE(report.passed()) << report.failure;
+  EXPECT_TRUE(report.outputs.checked);
+  EXPECT_LT(report.outputs.error, 1e-6);
+}
+
+TEST_F(SpoiledGolden, ASmallErrorFails) {
+  tensors_["output"] = tensors_["output"] + 2e-5 * tensors_["output"].abs().max();
+  EXPECT_THAT(run().failure, ::testing::HasSubstr("output is off by 2.0e-05, allowed 1.0e-05"));
+}
+
+TEST_F(SpoiledGolden, NotANumberFails) {
+  tensors_["G"][0][0][0] = std::nan("");
+  EXPECT_FALSE(run().passed());
+}
+
+TEST_F(SpoiledGolden, WrongShapeFails) {
+  tensors_["output"] = tensors_["output"].transpose(1, 2).contiguous();
+  EXPECT_THAT(run().failure, ::testing::HasSubstr("output has shape [2, 3, 5], expected [2, 5, 3]"));
+}
+
+TEST_F(SpoiledGolden, ATensorThatIsNotLookedAtFails) {
+  tensors_["surprise"] = at::zeros({1});
+  EXPECT_THAT(run().failure, ::testing::HasSubstr("tensor surprise was neither used nor compared"));
+}
+
+TEST_F(SpoiledGolden, AMissingTensorFails) {
+  tensors_.erase("output");
+  EXPECT_THAT(run().failure, ::testing::HasSubstr("the case holds no tensor output"));
+}
+
+TEST_F(SpoiledGolden, UnknownKindsAndOptionsFail) {
+  description_["kind"] = "newton_shulz";
+  EXPECT_EQ(run().failure, "unknown kind \"newton_shulz\"");
+  description_["kind"] = "newton_schulz";
+  description_["options"]["step"] = 3;
+  EXPECT_THAT(run().failure,
+              ::testing::HasSubstr("unknown option options.step; did you mean options.steps?"));
+}
+
+TEST_F(SpoiledGolden, WrongGradientsFail) {
+  description_["options"]["steps"] = 0;
+  tensors_["r"] = at::ones_like(tensors_["G"]);
+  tensors_["loss"] = tensors_["output"].sum().reshape({1});
+  tensors_["grad.G"] = at::zeros_like(tensors_["G"]);
+  EXPECT_THAT(run().failure, ::testing::HasSubstr("grad.G is off by"));
+}
+
+TEST_F(SpoiledGolden, BrokenFilesAreFailuresAndNotTheEnd) {
+  run();
+  std::ofstream(folder_ / "b.json") << "{";
+  std::ofstream(folder_ / "b.safetensors") << "nothing";
+  const auto reports = run_all({folder_.string(), ""});
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_THAT(reports[0].failure, ::testing::HasSubstr("not valid JSON"));
+  EXPECT_TRUE(reports[1].passed());
+}
+
+TEST(Golden, FoldersWithoutCasesAreAMistake) {
+  const fs::path empty = fs::path(::testing::TempDir()) / "golden_empty";
+  fs::create_directories(empty);
+  EXPECT_SENTENCE(run_all({empty.string(), ""}), "holds no golden case");
+  EXPECT_SENTENCE(run_all({"/nowhere", ""}), "/nowhere: no such file or folder");
+}
+
+TEST(Golden, OwnNumbersMatch) { expect_all_pass(LACT_SOURCE_DIR "/tests/golden"); }
+
+/// Kinds of the recurrent baselines and of the views' data, which this library does not have.
+const std::set<std::string> kNotBuilt = {"gla", "deltanet", "mamba2", "image_preprocess", "cameras"};
+
+// The authors' numbers are not part of the repository; where they lie beside it, they are checked.
+class AuthorsGolden : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AuthorsGolden, NumbersMatch) {
+  const fs::path folder = fs::path(LACT_SOURCE_DIR) / "../shared/golden" / GetParam();
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is absent: the authors' numbers were not checked";
+  for (const auto& path : find_cases(folder)) {
+    const Case source = read_case(path, folder);
+    if (kNotBuilt.count(source.kind) > 0) continue;
+    expect_all_pass(path.string());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, AuthorsGolden, ::testing::Values("ops", "layers", "metrics", "baselines"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace lact::eval::golden

@@ -1,0 +1,101 @@
+#include "lact/mixers/layout.h"
+
+#include <ATen/ATen.h>
+
+#include "lact/ops/windows.h"
+#include "support/errors.h"
+
+namespace lact {
+namespace {
+
+TEST(Layout, TextMasksUnionIsCausalWhenTheWindowCoversTheChunk) {
+  const at::Tensor causal = at::ones({13, 13}, at::kBool).tril();
+  EXPECT_TRUE(layout_mask(causal_layout(13, 4, 4)).equal(causal));
+  EXPECT_TRUE(layout_mask(causal_layout(13, 4, 9)).equal(causal));
+  EXPECT_FALSE(layout_mask(causal_layout(13, 4, 3)).equal(causal));
+}
+
+TEST(Layout, TargetViewsSeeInputsAndThemselvesOnly) {
+  const at::Tensor mask = layout_mask(views_layout(2, 2, 3));
+  for (int64_t i = 0; i < 12; ++i) {
+    for (int64_t j = 0; j < 12; ++j) {
+      const bool sees = j < 6 || j / 3 == i / 3;
+      EXPECT_EQ(mask[i][j].item<bool>(), sees) << i << " " << j;
+    }
+  }
+}
+
+TEST(Layout, RenderingOnlyReads) {
+  const auto layout = views_layout(0, 2, 4);
+  EXPECT_EQ(layout.schedule, (ttt::Schedule{{ttt::Operation::apply, {0, 8}}}));
+}
+
+TEST(Layout, VideoDenoisingSeesOnlyEarlierCleanChunks) {
+  // Chunks n1 c1 n2 c2 n3 of two tokens each.
+  const auto layout = interleaved_layout(3, {1, 1, 2}, 1);
+  ASSERT_EQ(layout.tokens, 10);
+  const at::Tensor mask = layout_mask(layout);
+  const auto sees = [&](int64_t query_chunk, int64_t key_chunk) {
+    return mask[2 * query_chunk][2 * key_chunk + 1].item<bool>();
+  };
+  const std::vector<std::string> expected = {"#....",   // n1: itself
+                                             ".#...",   // c1: itself, written before it is read
+                                             ".##..",   // n2: c1 and itself
+                                             ".#.#.",   // c2: c1, c2
+                                             ".#.##"};  // n3: c1, c2 and itself
+  for (int64_t i = 0; i < 5; ++i) {
+    for (int64_t j = 0; j < 5; ++j) EXPECT_EQ(sees(i, j), expected[i][j] == '#') << i << " " << j;
+  }
+}
+
+TEST(Layout, NoisyCopiesDoNotSeeEachOtherAndSharePositions) {
+  const auto layout = interleaved_layout(2, {2, 1, 3}, 2);  // n1 n1' c1 n2 n2', 6 tokens each
+  ASSERT_EQ(layout.tokens, 30);
+  const at::Tensor mask = layout_mask(layout);
+  EXPECT_FALSE(mask[0][6].item<bool>());
+  EXPECT_FALSE(mask[18][24].item<bool>());
+  EXPECT_TRUE(mask[24][12].item<bool>());
+  const auto positions = layout.positions.split(6);
+  EXPECT_TRUE(positions[0].equal(positions[1]));
+  EXPECT_TRUE(positions[0].equal(positions[2]));
+  EXPECT_TRUE(positions[3].equal(positions[4]));
+  EXPECT_TRUE(positions[3].select(1, 0).equal(positions[0].select(1, 0) + 2));
+  EXPECT_TRUE(positions[3].slice(1, 1).equal(positions[0].slice(1, 1)));
+}
+
+TEST(Layout, WindowOfTheVideoCanBeShortened) {
+  const auto window = ops::window_mask(interleaved_layout(2, {1, 1, 4}, 1, 1).window, 12);
+  EXPECT_FALSE(window[8][6].item<bool>());
+  EXPECT_TRUE(window[8][7].item<bool>());
+}
+
+TEST(Layout, FullAttentionSeesTheUnionOfMemoryAndWindow) {
+  for (const auto& layout :
+       {causal_layout(17, 4, 4), causal_layout(17, 5, 2), causal_layout(6, 8, 3), views_layout(3, 2, 4),
+        views_layout(0, 3, 2), interleaved_layout(3, {1, 2, 2}, 1), interleaved_layout(3, {1, 1, 3}, 2, 1)}) {
+    EXPECT_TRUE(ops::window_mask(full_window(layout), layout.tokens).equal(layout_mask(layout)));
+  }
+}
+
+TEST(Layout, PiecesCoverTheSequenceAndSayWhatToKeep) {
+  const auto piece = causal_piece(10, 7, 4, 6);
+  EXPECT_EQ(piece.end(), 17);
+  EXPECT_EQ(piece.keep_writes_from, 16);
+  EXPECT_EQ(piece.keep_keys_from, 12);
+  EXPECT_EQ(piece.positions[0][0].item<int64_t>(), 10);
+}
+
+TEST(Layout, MistakesGetASentence) {
+  EXPECT_SENTENCE(causal_layout(8, 0, 4), "the chunk is 0 tokens long");
+  EXPECT_SENTENCE(causal_layout(8, 4, 0), "the window is 0 tokens wide");
+  EXPECT_SENTENCE(causal_layout(0, 4, 4), "the sequence has 0 tokens");
+  EXPECT_SENTENCE(views_layout(0, 0, 4), "expected at least one view");
+  EXPECT_SENTENCE(views_layout(1, 1, 0), "a block is 0 tokens long");
+  EXPECT_SENTENCE(interleaved_layout(0, {1, 1, 4}, 1), "0 chunks");
+  EXPECT_SENTENCE(interleaved_layout(2, {1, 0, 4}, 1), "1 frames of 0 x 4 tokens");
+  EXPECT_SENTENCE(interleaved_layout(2, {1, 1, 4}, 0), "0 noisy copies");
+  EXPECT_SENTENCE(interleaved_layout(2, {1, 1, 4}, 1, 5), "5 visible tokens");
+}
+
+}  // namespace
+}  // namespace lact
