@@ -8,7 +8,7 @@
 namespace lact::cli {
 
 std::string version_text() {
-  return fmt::format("lact {}\nLibTorch {}\nBLAS: {}\nprocessor: {}\nthreads: {}\n", version(), TORCH_VERSION,
+  return fmt::format("lact {}\nLibTorch {}\nBLAS: {}\nCPU: {}\nthreads: {}\n", version(), TORCH_VERSION,
                      blas_name(), cpu_capability(), threads_in_use());
 }
 

@@ -10,7 +10,7 @@
 
 #include "lact/base/error.h"
 #include "lact/eval/plot_axis.h"
-#include "tests/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace lact::eval {
 namespace {

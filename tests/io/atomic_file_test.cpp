@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "lact/base/error.h"
-#include "tests/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace lact::io {
 namespace {

@@ -6,7 +6,7 @@
 #include <png.h>
 
 #include "lact/base/error.h"
-#include "tests/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace lact::io {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "lact/base/error.h"
-#include "tests/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace lact::io {
 namespace {

@@ -1,0 +1,70 @@
+// The program's frame: help, versions, threads, mistakes.
+#include "support/program.h"
+#include "lact/base/threads.h"
+
+namespace lact {
+namespace {
+
+using lact::testing::expect_mistake;
+using lact::testing::run_program;
+using ::testing::HasSubstr;
+
+TEST(Program, WithoutArgumentsItShowsItsVerbs) {
+  for (const char* arguments : {"", "--help"}) {
+    const auto outcome = run_program(arguments);
+    EXPECT_EQ(outcome.exit_code, 0);
+    for (const char* verb : {"info", "mask", "golden"}) EXPECT_THAT(outcome.out, HasSubstr(verb));
+    EXPECT_EQ(outcome.err, "");
+  }
+}
+
+TEST(Program, EveryVerbHasHelpWithAnExample) {
+  for (const std::string verb : {"info", "mask", "golden"}) {
+    const auto outcome = run_program(verb + " --help");
+    EXPECT_EQ(outcome.exit_code, 0) << verb;
+    EXPECT_THAT(outcome.out, HasSubstr("Example: lact " + verb)) << verb;
+  }
+}
+
+TEST(Program, VersionNamesEverythingItRunsOn) {
+  const auto outcome = run_program("--version");
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* part : {"lact " LACT_VERSION, "LibTorch", "BLAS", "CPU", "threads"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(part));
+  }
+}
+
+TEST(Program, UsesAllCoresUnlessToldOtherwise) {
+  const std::string all = fmt::format("threads: {}\n", available_cores());
+  EXPECT_THAT(run_program("--version", "env -u OMP_NUM_THREADS").out, HasSubstr(all));
+  EXPECT_THAT(run_program("--version --threads 1").out, HasSubstr("threads: 1\n"));
+}
+
+TEST(Program, MistakesAreOneSentenceAndExitCodeTwo) {
+  expect_mistake("nonsense", "nonsense");
+  expect_mistake("mask --nonsense", "--nonsense");
+  expect_mistake("golden", "DIR");
+  expect_mistake("golden /nowhere", "/nowhere: no such file or folder");
+  expect_mistake("--threads -3 --version", "threads");
+  expect_mistake("--threads many --version", "threads");
+}
+
+TEST(Program, GoldenPrintsATableAndFailsOnAWrongNumber) {
+  const auto outcome = run_program("golden '" LACT_SOURCE_DIR "/tests/golden' --filter newton_schulz");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("case"));
+  EXPECT_THAT(outcome.out, HasSubstr(" passed, 0 failed"));
+
+  const lact::testing::TemporaryFolder folder;
+  lact::testing::write_file(folder / "x.json", R"({"case": "x", "kind": "mystery", "options": {}})");
+  lact::testing::write_file(folder / "x.safetensors", std::string("\x02\0\0\0\0\0\0\0{}", 10));
+  const auto unknown = run_program("golden '" + folder / "" + "'");
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.out, HasSubstr("unknown kind \"mystery\""));
+  const auto json = run_program("golden --json '" + folder / "" + "'");
+  EXPECT_EQ(json.exit_code, 1);
+  EXPECT_FALSE(nlohmann::json::parse(json.out).at(0).at("passed").get<bool>());
+}
+
+}  // namespace
+}  // namespace lact

@@ -1,0 +1,39 @@
+// Runs the program as a user does.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "support/temporary_folder.h"
+
+namespace lact::testing {
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+/// `lact <arguments>`, through a shell; `environment` is put before it, like "OMP_NUM_THREADS=1".
+inline Outcome run_program(const std::string& arguments, const std::string& environment = "") {
+  const TemporaryFolder folder;
+  const std::string command = environment + " '" LACT_PROGRAM "' " + arguments + " >'" + folder / "out" +
+                              "' 2>'" + folder / "err" + "'";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
+}
+
+/// Exit code 2, nothing on stdout, and one line on stderr that contains `sentence`.
+inline void expect_mistake(const std::string& arguments, const std::string& sentence) {
+  const Outcome outcome = run_program(arguments);
+  EXPECT_EQ(outcome.exit_code, 2) << arguments;
+  EXPECT_EQ(outcome.out, "") << arguments;
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr(sentence)) << arguments;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+}  // namespace lact::testing
