@@ -727,14 +727,14 @@ def minimal_causal_case():
 def nvs_case():
     c, heads, d, hidden = 10, 2, 5, 10
     options = {"dim": c, "head_dim": d, "inter_multi": 2, "base_lr": 0.01, "muon_update_steps": 3,
-               "ttt_operators": [[0, 8, True, False], [5, 12, True, False], [0, 14, False, True]], "state_given": False}
+               "ttt_operators": [[0, 8, True, False], [8, 12, True, False], [0, 14, False, True]], "state_given": False}
     shapes = {"w0": ((heads, d, hidden), 0, 0.45), "w1": ((heads, hidden, d), 0, 0.3),
               "w2": ((heads, d, hidden), 0, 0.45), "to_qkv.weight": ((3 * c, c), 0, 0.4),
               "c_proj.weight": ((c, c), 0, 0.3),
               "lr_fc.weight": ((3 * heads, c), 0, 0.5), "lr_fc.bias": ((3 * heads,), 0, 0.5),
               "o_norm.weight": ((d,), 1, 0.2)}
     return layer_case("layer_nvs_muon3", 621, "nvs", options,
-                      "view synthesis layer: two updates on overlapping ranges, then apply on all tokens; Muon with 3 "
+                      "view synthesis layer: two updates on ranges of their own, then apply on all tokens; Muon with 3 "
                       "steps; initial norms are constants for the gradient",
                       (1, 14, c), shapes, ["w0", "w1", "lr_fc.weight", "o_norm.weight"], gradient_tolerance=2e-4)
 
