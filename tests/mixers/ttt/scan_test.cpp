@@ -1,5 +1,6 @@
 #include "lact/mixers/ttt/scan.h"
 
+#include "cases/ttt_cases.h"
 #include "lact/ops/norms.h"
 #include "support/dependence.h"
 #include "support/errors.h"
@@ -263,6 +264,10 @@ TEST(Scan, Bfloat16TokensKeepFloat32Memory) {
   EXPECT_EQ(memory.weights[0].scalar_type(), at::kFloat);
   EXPECT_EQ(memory.momentum[0].scalar_type(), at::kFloat);
   EXPECT_LT(difference(rounded.to(at::kFloat), precise), 0.1);
+}
+
+TEST(Scan, Float32IsCloseToFloat64OnOddShapes) {
+  for (const auto& c : cases::small_ttt_cases()) EXPECT_LT(cases::float32_error(c), 1e-4) << c.name;
 }
 
 TEST(Scan, MistakesGetASentence) {
