@@ -1,5 +1,7 @@
 // The program's frame: help, versions, threads, mistakes.
 #include "support/program.h"
+#include <fmt/format.h>
+
 #include "lact/base/threads.h"
 
 namespace lact {
