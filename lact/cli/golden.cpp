@@ -60,9 +60,15 @@ void add_golden(CLI::App& program, int& exit_code) {
   verb->callback([arguments, &exit_code] {
     constexpr int kNameWidth = 52;
     if (!arguments->json) {
-      std::cout << fmt::format("{:<{}}  {:<7}  {:>8}  {:>8}  {:>9}  {:>9}  result\n", "case", kNameWidth,
-                               "type", "outputs", "weights", "gradients", "tolerance");
-      arguments->options.on_report = [](const Report& report) { print_row(report, kNameWidth); };
+      // The head of the table waits for the first row, so that a mistake prints nothing on stdout.
+      arguments->options.on_report = [first = true](const Report& report) mutable {
+        if (first) {
+          std::cout << fmt::format("{:<{}}  {:<7}  {:>8}  {:>8}  {:>9}  {:>9}  result\n", "case", kNameWidth,
+                                   "type", "outputs", "weights", "gradients", "tolerance");
+        }
+        first = false;
+        print_row(report, kNameWidth);
+      };
     }
     const auto reports = run_all(arguments->options);
     const auto failed =

@@ -1,4 +1,4 @@
-// Named tensors and string metadata in one file, the format of https://github.com/huggingface/safetensors:
+// Named tensors and string metadata in one file, in the safetensors format:
 // an 8-byte little-endian header length, a JSON header, the tensors' bytes. A file is not trusted: everything
 // that it claims is checked before memory is taken for it.
 #pragma once
