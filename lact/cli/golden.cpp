@@ -58,7 +58,7 @@ void add_golden(CLI::App& program, int& exit_code) {
       "that came\n"
       "closest to its limit. Exit code 1 if a case fails.\n\nExample: lact golden tests/golden --filter ttt");
   verb->callback([arguments, &exit_code] {
-    constexpr int kNameWidth = 52;
+    static constexpr int kNameWidth = 52;
     if (!arguments->json) {
       // The head of the table waits for the first row, so that a mistake prints nothing on stdout.
       arguments->options.on_report = [first = true](const Report& report) mutable {
