@@ -56,8 +56,10 @@ void run(recall::Report report, const std::filesystem::path& folder) {
                                             [&](int64_t step, double loss) { line.show(step, loss); }));
   }
 
-  std::cout << report.table() << "\n" << lact::eval::terminal_chart(report.recall_plot(), 78, 16) << "\n";
-  lact::eval::write_svg(folder / "recall.svg", report.recall_plot());
+  lact::eval::Plot recall_plot = report.recall_plot();
+  std::cout << report.table() << "\n" << lact::eval::terminal_chart(recall_plot, 78, 16) << "\n";
+  recall_plot.series.push_back(report.window_line());
+  lact::eval::write_svg(folder / "recall.svg", recall_plot);
   lact::eval::write_svg(folder / "training.svg", report.training_plot());
   const std::string json = report.json();
   lact::io::write_file_atomically(folder / "results.json",

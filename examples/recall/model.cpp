@@ -23,7 +23,7 @@ std::shared_ptr<lact::Mixer> make_mixer(int64_t model_dim, Memory memory) {
     config.memory.base_rate =
         0.01;  // Muon sets the size of a step; rates only weigh tokens against each other
   } else {
-    config.memory.base_rate = 0.1;  // the best of 0.01, 0.03, 0.1, 0.3 and 1
+    config.memory.base_rate = 0.1;  // the best of 0.01, 0.03 and 0.1
   }
   return lact::models::make_layer(model_dim, config);
 }
@@ -43,7 +43,9 @@ Model::Model(const Task& task, const Shape& shape, Memory memory)
   value_embedding_ = register_parameter("value_embedding", at::randn({task.values + 1, width}));
   input_ = register_module("input", std::make_shared<lact::nn::Linear>(3 * width, width, false));
   const lact::nn::NormOptions norm;
-  const lact::nn::FeedForwardOptions feed_forward = {.hidden_dim = 2 * width};
+  // Without fast weights, a wider feed-forward brings the model to the size of the others.
+  const int64_t hidden = memory == Memory::window_only ? 195 : 128;
+  const lact::nn::FeedForwardOptions feed_forward = {.hidden_dim = hidden};
   block_ = register_module(
       "block",
       std::make_shared<lact::models::Block>(

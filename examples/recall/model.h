@@ -12,7 +12,7 @@
 
 namespace recall {
 
-/// What moves information along the sequence; all else is the same.
+/// What remembers beyond the window. All contenders have about the same number of parameters.
 enum class Memory { muon, gradient_descent, window_only };
 
 struct Contender {

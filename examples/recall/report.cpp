@@ -45,7 +45,7 @@ std::string Report::table() const {
       text += fmt::format("  {:>22.1f}%", 100 * outcome.recall.accuracy(bucket.begin, bucket.end));
     }
     if (bucket.begin < shape.window && shape.window <= bucket.end) {
-      text += fmt::format("\n{:->16}  beyond the window of {} tokens ", "", shape.window);
+      text += fmt::format("\n{:->16}  beyond the window of {} tokens", "", shape.window);
     }
     text += "\n";
   }
@@ -54,7 +54,7 @@ std::string Report::table() const {
 
 lact::eval::Plot Report::recall_plot() const {
   lact::eval::Plot plot;
-  plot.title = "Recall of a pair told long ago";
+  plot.title = fmt::format("Recall of a pair told long ago; attention sees {} tokens", shape.window);
   plot.x_label = "tokens between telling and asking, from x to 2x";
   plot.y_label = "right answers, %";
   plot.log_x = true;
@@ -69,10 +69,13 @@ lact::eval::Plot Report::recall_plot() const {
   }
   const double last = double(buckets(task).back().begin), chance = 100 * task.chance();
   plot.series.push_back({"chance", {1, last}, {chance, chance}, /*dashed=*/true});
-  const double window = double(shape.window);
-  plot.series.push_back(
-      {fmt::format("end of the window, {} tokens", shape.window), {window, window}, {0, 100}, true});
   return plot;
+}
+
+lact::eval::Series Report::window_line() const {
+  const double window = double(shape.window);
+  return {
+      fmt::format("end of the window, {} tokens", shape.window), {window, window}, {0, 100}, /*dashed=*/true};
 }
 
 lact::eval::Plot Report::training_plot() const {

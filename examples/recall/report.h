@@ -23,6 +23,7 @@ struct Report {
 
   std::string table() const;
   lact::eval::Plot recall_plot() const;
+  lact::eval::Series window_line() const;  ///< upright, where the window ends; for the picture
   lact::eval::Plot training_plot() const;
   std::string json() const;
 };

@@ -20,7 +20,8 @@ namespace {
 
 struct MaskOptions {
   std::string kind, steps, png;
-  int64_t length = 12, chunk = 4, stride = 2, phase = 0, window = 0;
+  int64_t length = 12, chunk = 4, stride = 2, phase = 0;
+  std::optional<int64_t> window;
   int64_t inputs = 2, targets = 2, chunks = 3, repeats = 1, visible_clean = -1;
   bool json = false;
 };
@@ -77,9 +78,20 @@ ttt::Schedule parse_steps(const std::string& text) {
   return schedule;
 }
 
+/// Before anything is made: a layout is as long as its sequence, a mask the square of it.
+void check_length(const MaskOptions& o) {
+  static constexpr int64_t kLongest = 16384;
+  const auto check = [](int64_t tokens) {
+    LACT_CHECK(tokens <= kLongest, "[mask] {} tokens are too many to draw; at most {}", tokens, kLongest);
+  };
+  for (const int64_t number : {o.length, o.chunk, o.inputs, o.targets, o.chunks, o.repeats}) check(number);
+  if (o.kind == "views") check((o.inputs + o.targets) * o.chunk);
+  if (o.kind == "video") check((o.chunks * (o.repeats + 1) - 1) * o.chunk);
+}
+
 /// The layout to draw; only text, views and video have a window.
 SequenceLayout make_layout(const MaskOptions& o) {
-  if (o.kind == "text") return causal_layout(o.length, o.chunk, o.window > 0 ? o.window : o.chunk);
+  if (o.kind == "text") return causal_layout(o.length, o.chunk, o.window.value_or(o.chunk));
   if (o.kind == "views") return views_layout(o.inputs, o.targets, o.chunk);
   if (o.kind == "video") return interleaved_layout(o.chunks, {1, 1, o.chunk}, o.repeats, o.visible_clean);
   SequenceLayout layout;
@@ -131,10 +143,8 @@ void run(const CLI::App& verb, MaskOptions options) {
       !options.kind.empty(),
       "[mask] --kind is missing; it is one of full, block, shifted, strided, text, views, video, steps");
   check_kind(verb, options.kind);
-  constexpr int64_t kLongest = 16384;
+  check_length(options);
   const SequenceLayout layout = make_layout(options);
-  LACT_CHECK(layout.tokens <= kLongest, "[mask] {} tokens are too many to draw; at most {}", layout.tokens,
-             kLongest);
 
   eval::MaskPicture picture = {ttt::schedule_mask(layout.schedule, layout.tokens), {}};
   if (!layout.window.blocks.empty()) picture.window = ops::window_mask(layout.window, layout.tokens);
@@ -165,15 +175,13 @@ void add_mask(CLI::App& program, int& /*exit_code*/) {
   verb->add_option("--stride", options->stride, "strided: one of so many chunks is written")
       ->capture_default_str();
   verb->add_option("--phase", options->phase, "strided: which of them")->capture_default_str();
-  verb->add_option("--window", options->window, "text: width of the sliding window; the chunk unless given")
-      ->check(CLI::PositiveNumber);
+  verb->add_option("--window", options->window, "text: width of the sliding window; the chunk unless given");
   verb->add_option("--inputs", options->inputs, "views: input views")->capture_default_str();
   verb->add_option("--targets", options->targets, "views: target views")->capture_default_str();
   verb->add_option("--chunks", options->chunks, "video: chunks")->capture_default_str();
   verb->add_option("--repeats", options->repeats, "video: noisy copies of each chunk")->capture_default_str();
   verb->add_option("--visible-clean", options->visible_clean,
-                   "video: tokens of the clean chunk that a noisy one sees")
-      ->check(CLI::NonNegativeNumber);
+                   "video: tokens of the clean chunk that a noisy one sees; all unless given");
   verb->add_option("--steps", options->steps, "Your own schedule, like update:0-8,apply:0-12");
   verb->add_option("--png", options->png, "Also write a picture");
   verb->add_flag("--json", options->json, "Print steps and mask as JSON");
