@@ -9,7 +9,7 @@ SOURCES = $(shell git ls-files '*.h' '*.cpp')
 .PHONY: demo test build bench asan format tidy clean
 
 demo: build
-	$(BUILD)/bin/recall_demo --output demo
+	OMP_WAIT_POLICY=passive $(BUILD)/bin/recall_demo --output demo
 
 test: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)

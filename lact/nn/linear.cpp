@@ -16,8 +16,7 @@ at::Tensor Linear::forward(const at::Tensor& x) const {
   LACT_CHECK(x.size(-1) == weight.size(1), "[linear] the input is {} wide, expected {}", x.size(-1),
              weight.size(1));
   const auto type = x.scalar_type();
-  return at::linear(x, weight.to(type),
-                    bias.defined() ? c10::optional<at::Tensor>(bias.to(type)) : c10::nullopt);
+  return bias.defined() ? at::linear(x, weight.to(type), bias.to(type)) : at::linear(x, weight.to(type));
 }
 
 }  // namespace lact::nn

@@ -42,6 +42,15 @@ TEST(Program, UsesAllCoresUnlessToldOtherwise) {
   EXPECT_THAT(run_program("--version --threads 1").out, HasSubstr("threads: 1\n"));
 }
 
+TEST(Program, WarnsOnTheReferenceBlas) {
+  const std::string reference = "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3";
+  if (!std::filesystem::exists(reference)) GTEST_SKIP() << "no reference BLAS at " << reference;
+  const auto outcome = run_program("--version", "LD_PRELOAD=" + reference);
+  EXPECT_THAT(outcome.out, HasSubstr("BLAS: reference BLAS"));
+  EXPECT_THAT(outcome.err, HasSubstr("warning: running on the reference BLAS"));
+  EXPECT_THAT(run_program("--version").err, "");
+}
+
 TEST(Program, MistakesAreOneSentenceAndExitCodeTwo) {
   expect_mistake("nonsense", "nonsense");
   expect_mistake("mask --nonsense", "--nonsense");
