@@ -16,6 +16,12 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// NaN or infinity where a number was expected: a training step that can be skipped, not a caller's mistake.
+class NonFinite : public Error {
+ public:
+  using Error::Error;
+};
+
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> sentence, Args&&... args) {
   throw Error(fmt::format(sentence, std::forward<Args>(args)...));

@@ -6,15 +6,21 @@
 
 namespace lact {
 
+void HybridState::visit(StateVisitor& visitor, const std::string& prefix) {
+  attention->visit(visitor, prefix + "attention.");
+  if (memory) memory->visit(visitor, prefix + "memory.");
+}
+
 HybridMixer::HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
                          const attention::AttentionConfig& attention, std::shared_ptr<Core> memory,
                          Rescaled rescaled)
-    : rescaled_(rescaled),
+    : rescaled_(memory ? rescaled : Rescaled::none),
       projection_(register_module("projection", std::make_shared<Projection>(model_dim, projection))),
       attention_(
           register_module("attention", std::make_shared<attention::WindowAttention>(model_dim, attention))),
-      memory_(register_module("memory", std::move(memory))) {
-  if (rescaled == Rescaled::none) return;
+      memory_(std::move(memory)) {
+  if (memory_) register_module("memory", memory_);
+  if (rescaled_ == Rescaled::none) return;
   qk_scale_ = register_parameter("qk_scale", at::ones({2, model_dim}));
   qk_shift_ = register_parameter("qk_shift", at::zeros({2, model_dim}));
 }
@@ -22,7 +28,7 @@ HybridMixer::HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
 std::unique_ptr<State> HybridMixer::initial_state(int64_t batch) {
   auto state = std::make_unique<HybridState>();
   state->attention = attention_->initial_state(batch);
-  state->memory = memory_->initial_state(batch);
+  if (memory_) state->memory = memory_->initial_state(batch);
   return state;
 }
 
@@ -38,6 +44,7 @@ at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layou
   const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw);
   const at::Tensor local =
       attention_->mix(rescaled_ == Rescaled::attention ? rescaled : raw, layout, *state.attention);
+  if (!memory_) return projection_->out(local);
   const at::Tensor distant =
       memory_->mix(rescaled_ == Rescaled::memory ? rescaled : raw, layout, *state.memory);
   return projection_->out(local + distant);

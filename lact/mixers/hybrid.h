@@ -19,11 +19,14 @@ constexpr std::array<std::pair<Rescaled, std::string_view>, 3> enum_names(Rescal
 }
 
 struct HybridState : State {
-  std::unique_ptr<State> attention, memory;
+  std::unique_ptr<State> attention, memory;  ///< memory is empty where the mixer has none
+
+  void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
 class HybridMixer : public Mixer {
  public:
+  /// Without a `memory` this is window attention alone, and nothing is rescaled.
   HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
               const attention::AttentionConfig& attention, std::shared_ptr<Core> memory, Rescaled rescaled);
 
@@ -36,7 +39,7 @@ class HybridMixer : public Mixer {
   Rescaled rescaled_;
   std::shared_ptr<Projection> projection_;
   std::shared_ptr<attention::WindowAttention> attention_;
-  std::shared_ptr<Core> memory_;
+  std::shared_ptr<Core> memory_;  ///< null: window attention alone
   at::Tensor qk_scale_, qk_shift_;  ///< [2, M]: row 0 for q, row 1 for k
 };
 

@@ -1,11 +1,29 @@
 // What a mixer remembers between calls. The caller owns it; a mixer only advances it.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+
 namespace lact {
+
+/// Sees every field of a state, to save, load, count or copy it.
+class StateVisitor {
+ public:
+  virtual ~StateVisitor() = default;
+
+  /// `token_dim` is the dimension whose size depends on how much was read; -1 if the shape is fixed.
+  virtual void tensor(const std::string& name, at::Tensor& value, int64_t token_dim) = 0;
+  virtual void number(const std::string& name, int64_t& value) = 0;
+};
 
 class State {
  public:
   virtual ~State() = default;
+
+  /// The same fields in the same order whatever was read; names begin with `prefix`.
+  virtual void visit(StateVisitor& visitor, const std::string& prefix) = 0;
 
  protected:
   State() = default;

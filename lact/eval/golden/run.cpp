@@ -60,11 +60,17 @@ void Run::load(torch::nn::Module& module, const models::ForeignNames& names) {
     tensors[name.substr(kParameter.size())] = tensor;
     seen_.insert(name);
   }
-  module.to(precision_);
+  use(module, names);
   models::load_foreign(module, names, tensors, "the case");
+}
+
+void Run::use(torch::nn::Module& module, const models::ForeignNames& names) {
+  module.to(precision_);
   module_ = &module;
   names_ = names;
 }
+
+std::string Run::folder() const { return std::filesystem::path(case_.file).parent_path().string(); }
 
 void Run::compare(Worst& group, const std::string& name, double error, double tolerance) {
   group.checked = true;

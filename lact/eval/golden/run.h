@@ -46,6 +46,12 @@ class Run {
   /// Converts the module to this run's precision and gives it the stored "param." tensors.
   void load(torch::nn::Module& module, const models::ForeignNames& names);
 
+  /// Converts a module that has its parameters already; their gradients are compared under these names.
+  void use(torch::nn::Module& module, const models::ForeignNames& names);
+
+  /// The folder of the case, where a model's own files lie.
+  std::string folder() const;
+
   /// Compares with the stored tensor; names ending in _final count as state.
   void expect(const std::string& name, const at::Tensor& result);
 

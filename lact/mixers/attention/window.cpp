@@ -8,16 +8,26 @@
 
 namespace lact::attention {
 
-WindowAttention::WindowAttention(int64_t model_dim, const AttentionConfig& config) : config_(config) {
-  const int64_t width = head_width(model_dim, config.num_heads);
+void AttentionState::visit(StateVisitor& visitor, const std::string& prefix) {
+  visitor.tensor(prefix + "k", k, 1);
+  visitor.tensor(prefix + "v", v, 1);
+  visitor.number(prefix + "first", first);
+}
+
+WindowAttention::WindowAttention(int64_t model_dim, const AttentionConfig& config)
+    : config_(config), head_dim_(head_width(model_dim, config.num_heads)) {
   if (config.head_norm) {
     const nn::NormOptions options = {nn::NormKind::rms, config.head_norm_epsilon};
-    q_norm_ = register_module("q_norm", std::make_shared<nn::Norm>(width, options));
-    k_norm_ = register_module("k_norm", std::make_shared<nn::Norm>(width, options));
+    q_norm_ = register_module("q_norm", std::make_shared<nn::Norm>(head_dim_, options));
+    k_norm_ = register_module("k_norm", std::make_shared<nn::Norm>(head_dim_, options));
   }
 }
 
-std::unique_ptr<State> WindowAttention::initial_state(int64_t) { return std::make_unique<AttentionState>(); }
+std::unique_ptr<State> WindowAttention::initial_state(int64_t batch) {
+  auto state = std::make_unique<AttentionState>();
+  state->k = state->v = at::empty({batch, 0, config_.num_heads, head_dim_});
+  return state;
+}
 
 at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
   auto& state = dynamic_cast<AttentionState&>(any_state);
@@ -32,13 +42,13 @@ at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layou
   }
 
   int64_t first = layout.begin;
-  if (state.k.defined()) {
+  if (state.k.size(1) > 0) {
     LACT_CHECK(state.first + state.k.size(1) == layout.begin,
                "[attention] the state ends at token {} but the piece begins at {}",
                state.first + state.k.size(1), layout.begin);
     first = state.first;
-    k = at::cat({state.k, k}, 1);
-    v = at::cat({state.v, v}, 1);
+    k = at::cat({state.k.to(k.options()), k}, 1);
+    v = at::cat({state.v.to(v.options()), v}, 1);
   }
   const at::Tensor out = ops::window_attention(q, k, v, layout.window, layout.begin, first);
 

@@ -31,6 +31,8 @@ struct AttentionConfig {
 struct AttentionState : State {
   at::Tensor k, v;
   int64_t first = 0;
+
+  void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
 class WindowAttention : public Core {
@@ -42,6 +44,7 @@ class WindowAttention : public Core {
 
  private:
   AttentionConfig config_;
+  int64_t head_dim_;
   std::shared_ptr<nn::Norm> q_norm_, k_norm_;
 };
 

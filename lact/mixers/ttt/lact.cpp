@@ -22,7 +22,9 @@ at::Tensor to_heads(const at::Tensor& x, int64_t num_heads) {
   return split_heads(x, num_heads).transpose(1, 2);
 }
 
-at::Tensor join_tokens(const at::Tensor& kept, const at::Tensor& fresh) { return at::cat({kept, fresh}, 2); }
+at::Tensor join_tokens(const at::Tensor& kept, const at::Tensor& fresh) {
+  return at::cat({kept.to(fresh.options()), fresh}, 2);
+}
 
 /// Puts the tokens that the state kept before those of the inputs.
 void prepend(const LactState& state, ScanInputs& inputs) {
@@ -50,6 +52,23 @@ void keep(LactState& state, const ScanInputs& inputs, int64_t first) {
 }
 
 }  // namespace
+
+void LactState::visit(StateVisitor& visitor, const std::string& prefix) {
+  const auto each = [&](const std::string& name, Matrices& matrices, int64_t token_dim) {
+    for (size_t i = 0; i < matrices.size(); ++i) {
+      visitor.tensor(fmt::format("{}{}{}", prefix, name, i), matrices[i], token_dim);
+    }
+  };
+  each("weights", memory.weights, -1);
+  each("initial_norms", memory.initial_norms, -1);
+  each("momentum", memory.momentum, -1);
+  each("accumulated", memory.accumulated, -1);
+  visitor.tensor(prefix + "k", k, 2);
+  visitor.tensor(prefix + "v", v, 2);
+  each("rates", rates, 2);
+  if (beta.defined()) visitor.tensor(prefix + "beta", beta, 2);
+  visitor.number(prefix + "first", first);
+}
 
 Lact::Lact(int64_t model_dim, const LactConfig& config)
     : config_(config),
@@ -90,6 +109,12 @@ Lact::Lact(int64_t model_dim, const LactConfig& config)
 std::unique_ptr<State> Lact::initial_state(int64_t batch) {
   auto state = std::make_unique<LactState>();
   state->memory = start_memory(config_.update, initial_weights_->forward(batch));
+  const auto no_tokens = [&](int64_t channels) {
+    return at::empty({batch, config_.num_heads, 0, channels}, rate_->weight.options()).detach();
+  };
+  state->k = state->v = no_tokens(head_dim_);
+  state->rates.assign(shapes_.size(), no_tokens(config_.rate_channels));
+  if (momentum_) state->beta = no_tokens(1);
   return state;
 }
 
@@ -104,7 +129,7 @@ at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& a
     inputs.beta = at::sigmoid(momentum_->forward(ops::at_least_float(in.x))).transpose(1, 2).unsqueeze(3);
   }
   inputs.first_query = inputs.first_key = layout.begin;
-  if (state.k.defined()) prepend(state, inputs);
+  if (state.k.size(2) > 0) prepend(state, inputs);
 
   const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
   keep(state, inputs, layout.keep_writes_from);

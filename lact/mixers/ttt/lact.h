@@ -94,6 +94,8 @@ struct LactState : State {
   at::Tensor k, v, beta;
   Matrices rates;
   int64_t first = 0;
+
+  void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
 class Lact : public Core {

@@ -9,8 +9,8 @@ namespace lact::ttt {
 struct Memory {
   Matrices weights;        ///< read by `apply` and differentiated by `update`; [B, H, out, in]
   Matrices initial_norms;  ///< row norms that updates restore; [B, H, out, 1]
-  Matrices momentum;       ///< empty before the first update and without momentum
-  Matrices accumulated;    ///< un-normalised weights, only with pre-norm after the first update
+  Matrices momentum;       ///< zero before the first update; empty without momentum
+  Matrices accumulated;    ///< un-normalised weights, only with pre-norm
 };
 
 }  // namespace lact::ttt

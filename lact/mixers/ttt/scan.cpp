@@ -29,8 +29,9 @@ void check_inputs(const FastWeightRule& rule, const ScanInputs& inputs, const Me
   if (inputs.beta.defined()) check_tokens(inputs.beta, "betas");
   // One NaN rate would destroy the memory of everything before it.
   for (const auto& rate : inputs.rates) {
-    LACT_CHECK(at::isfinite(rate.detach()).all().item<bool>(),
-               "[ttt] the learning rates contain NaN or infinity");
+    if (!at::isfinite(rate.detach()).all().item<bool>()) {
+      throw NonFinite("[ttt] the learning rates contain NaN or infinity");
+    }
   }
 }
 

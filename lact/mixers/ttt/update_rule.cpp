@@ -12,7 +12,9 @@ Memory start_memory(const UpdateRule& rule, Matrices weights) {
   memory.weights = std::move(weights);
   for (const auto& weight : memory.weights) {
     memory.initial_norms.push_back(ops::row_norms(rule.detach_norm ? weight.detach() : weight));
+    if (rule.momentum) memory.momentum.push_back(at::zeros(weight.sizes(), weight.options()));
   }
+  if (rule.norm_placement == NormPlacement::pre) memory.accumulated = memory.weights;
   return memory;
 }
 
@@ -24,11 +26,9 @@ void write(Memory& memory, const UpdateRule& rule, Matrices direction, const at:
 
   // M ← mean(β) M + g; M starts at zero.
   if (rule.momentum) {
-    if (!memory.momentum.empty()) {
-      const at::Tensor decay = beta.mean(-2, /*keepdim=*/true);
-      for (size_t i = 0; i < direction.size(); ++i) {
-        direction[i] = direction[i] + memory.momentum[i] * decay.to(direction[i].scalar_type());
-      }
+    const at::Tensor decay = beta.mean(-2, /*keepdim=*/true);
+    for (size_t i = 0; i < direction.size(); ++i) {
+      direction[i] = direction[i] + memory.momentum[i] * decay.to(direction[i].scalar_type());
     }
     memory.momentum = direction;
   }
@@ -36,7 +36,6 @@ void write(Memory& memory, const UpdateRule& rule, Matrices direction, const at:
   for (size_t i = 0; i < direction.size(); ++i) {
     at::Tensor& weight = memory.weights[i];
     const bool accumulates = rule.norm_placement == NormPlacement::pre;
-    if (accumulates && memory.accumulated.size() < direction.size()) memory.accumulated.push_back(weight);
     const at::Tensor& stored = accumulates ? memory.accumulated[i] : weight;
 
     const at::Tensor step = rule.muon ? ops::newton_schulz(direction[i], rule.newton_schulz) : direction[i];

@@ -4,6 +4,10 @@
 
 namespace lact::models {
 
+void BlockState::visit(StateVisitor& visitor, const std::string& prefix) {
+  for (size_t i = 0; i < mixers.size(); ++i) mixers[i]->visit(visitor, fmt::format("{}mixer{}.", prefix, i));
+}
+
 Block::Block(int64_t model_dim, const nn::NormOptions& norm, std::vector<std::shared_ptr<Mixer>> mixers,
              const nn::FeedForwardOptions& feed_forward)
     : mixers_(std::move(mixers)) {

@@ -12,6 +12,8 @@ namespace lact::models {
 
 struct BlockState : State {
   std::vector<std::unique_ptr<State>> mixers;
+
+  void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
 class Block : public torch::nn::Module {

@@ -91,7 +91,7 @@ void check_feed_forward(const std::string& path, const nn::FeedForwardOptions& o
 void check_layer(const std::string& path, int64_t model_dim, const HybridLayerConfig& config) {
   check_projection(path + ".projection", config.projection);
   check_attention(path + ".attention", model_dim, config.attention);
-  check_memory(path + ".memory", model_dim, config.memory);
+  if (config.memory_kind == MemoryKind::lact) check_memory(path + ".memory", model_dim, config.memory);
 }
 
 void check_layer(const std::string& path, int64_t model_dim, const LactLayerConfig& config) {

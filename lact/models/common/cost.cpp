@@ -89,6 +89,11 @@ FastWeightCost fast_weight_cost(int64_t model_dim, const ttt::LactConfig& config
   return cost;
 }
 
+FastWeightCost fast_weight_cost(int64_t model_dim, const HybridLayerConfig& config) {
+  return config.memory_kind == MemoryKind::lact ? fast_weight_cost(model_dim, config.memory)
+                                                : FastWeightCost{};
+}
+
 CostPart linear_cost(std::string name, int64_t in, int64_t out, bool bias) {
   return {std::move(name), in * out + (bias ? out : 0), 0, 2 * double(in) * double(out)};
 }
@@ -114,9 +119,12 @@ CostPart projection_cost(std::string name, int64_t model_dim, const ProjectionCo
 std::vector<CostPart> layer_cost(int64_t model_dim, const HybridLayerConfig& config,
                                  const Surroundings& around) {
   std::vector<CostPart> parts = {projection_cost("projections", model_dim, config.projection)};
-  if (config.rescaled != Rescaled::none) parts.push_back({"scale and shift of q, k", 4 * model_dim});
+  const bool remembers = config.memory_kind == MemoryKind::lact;
+  if (remembers && config.rescaled != Rescaled::none) {
+    parts.push_back({"scale and shift of q, k", 4 * model_dim});
+  }
   parts.push_back(attention_cost(model_dim, config.attention, around));
-  append(parts, memory_cost(model_dim, config.memory, around));
+  if (remembers) append(parts, memory_cost(model_dim, config.memory, around));
   return parts;
 }
 

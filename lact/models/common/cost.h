@@ -46,6 +46,7 @@ struct FastWeightCost {
 };
 
 FastWeightCost fast_weight_cost(int64_t model_dim, const ttt::LactConfig& config);
+FastWeightCost fast_weight_cost(int64_t model_dim, const HybridLayerConfig& config);
 
 /// One Newton-Schulz iteration on a rows x cols matrix with m = min and n = max of the two: X Xᵀ, its square,
 /// and their product with X; 2 m² n + 2 m³ + 2 m² n.

@@ -35,6 +35,21 @@ void ForeignNames::nest(const std::string& foreign_prefix, const std::string& ou
   }
 }
 
+std::map<std::string, at::Tensor> export_foreign(const torch::nn::Module& module, const ForeignNames& names) {
+  const auto parameters = module.named_parameters();
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& [foreign, ours, view] : names.tensors()) {
+    tensors[foreign] = view(parameters[ours].detach()).contiguous();
+  }
+  return tensors;
+}
+
+ForeignNames own_names(const torch::nn::Module& module) {
+  ForeignNames names;
+  for (const auto& item : module.named_parameters()) names.same(item.key(), item.key());
+  return names;
+}
+
 void load_foreign(torch::nn::Module& module, const ForeignNames& names,
                   const std::map<std::string, at::Tensor>& tensors, const std::string& file) {
   at::NoGradGuard no_grad;

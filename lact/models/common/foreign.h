@@ -37,6 +37,12 @@ class ForeignNames {
   std::vector<ForeignTensor> tensors_;
 };
 
+/// Every parameter of ours as their tensors.
+std::map<std::string, at::Tensor> export_foreign(const torch::nn::Module& module, const ForeignNames& names);
+
+/// Our own names, unchanged.
+ForeignNames own_names(const torch::nn::Module& module);
+
 /// Copies every tensor into its parameter. Throws, naming `file` and the tensor, if one is missing, unknown
 /// or has the wrong shape, or if a parameter of ours gets no value; nothing is changed then.
 void load_foreign(torch::nn::Module& module, const ForeignNames& names,

@@ -3,8 +3,9 @@
 namespace lact::models {
 
 std::shared_ptr<HybridMixer> make_layer(int64_t model_dim, const HybridLayerConfig& config) {
-  return std::make_shared<HybridMixer>(model_dim, config.projection, config.attention,
-                                       std::make_shared<ttt::Lact>(model_dim, config.memory),
+  std::shared_ptr<Core> memory;
+  if (config.memory_kind == MemoryKind::lact) memory = std::make_shared<ttt::Lact>(model_dim, config.memory);
+  return std::make_shared<HybridMixer>(model_dim, config.projection, config.attention, std::move(memory),
                                        config.rescaled);
 }
 

@@ -10,10 +10,17 @@
 
 namespace lact::models {
 
+/// What remembers beyond the window: LaCT, or nothing (the window-only baseline of the same model).
+enum class MemoryKind { lact, none };
+constexpr std::array<std::pair<MemoryKind, std::string_view>, 2> enum_names(MemoryKind) {
+  return {{{MemoryKind::lact, "lact"}, {MemoryKind::none, "none"}}};
+}
+
 /// Algorithm 2: window attention and LaCT over shared q, k, v (language model, video).
 struct HybridLayerConfig {
   ProjectionConfig projection;
   attention::AttentionConfig attention;
+  MemoryKind memory_kind = MemoryKind::lact;
   ttt::LactConfig memory;
   Rescaled rescaled = Rescaled::memory;
 
@@ -21,6 +28,7 @@ struct HybridLayerConfig {
   void visit(Visitor&& field) {
     field("projection", projection, "q, k, v and output projections");
     field("attention", attention, "window attention");
+    field("memory_kind", memory_kind, "lact, or none: window attention alone");
     field("memory", memory, "large-chunk test-time training");
     field("rescaled", rescaled, "who gets q and k scaled and shifted per channel: memory, attention or none");
   }

@@ -50,7 +50,7 @@ ModelCost cost(const LmConfig& config) {
   all.model_dim = width;
   all.num_layers = config.num_layers;
   all.around = {.attended = double(config.window_size), .chunk = double(config.chunk_size)};
-  all.memory = fast_weight_cost(width, config.layer.memory);
+  all.memory = fast_weight_cost(width, config.layer);
   all.block = layer_cost(width, config.layer, all.around);
   all.block.push_back(feed_forward_cost(width, config.feed_forward));
   const CostPart norm = norm_cost("norm", width, config.norm);

@@ -1,8 +1,11 @@
-// The authors' language-model layer: their constructor arguments and parameter names, translated to ours.
+// The authors' language model and its layer: their config and parameter names, translated to ours and back.
 #pragma once
 
+#include <optional>
+
+#include "lact/base/options.h"
 #include "lact/models/common/foreign.h"
-#include "lact/models/common/layers.h"
+#include "lact/models/lm/config.h"
 
 namespace lact::models {
 
@@ -63,5 +66,44 @@ HybridLayerConfig translate(const AuthorsLmLayer& theirs);
 
 /// Their parameter names for a layer made from translate(theirs).
 ForeignNames foreign_names(const AuthorsLmLayer& theirs);
+
+/// The whole model's config.json, under their names and with their defaults.
+struct AuthorsLm {
+  AuthorsLm();
+
+  AuthorsLmLayer layer;
+  int64_t num_hidden_layers = 24;
+  int64_t vocab_size = 32000;
+  int64_t hidden_ratio = 4;
+  std::optional<int64_t> intermediate_size;
+  std::string hidden_act = "swish";
+  double initializer_range = 0.006;
+  double norm_eps = 1e-6;
+  bool tie_word_embeddings = false;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    layer.visit(field);
+    field("num_hidden_layers", num_hidden_layers, "blocks");
+    field("vocab_size", vocab_size, "tokens of the vocabulary");
+    field("hidden_ratio", hidden_ratio, "width of the feed-forward network if intermediate_size is null");
+    field("intermediate_size", intermediate_size, "width of the feed-forward network");
+    field("hidden_act", hidden_act, "swish: a SwiGLU feed-forward");
+    field("initializer_range", initializer_range, "standard deviation of the initial weights");
+    field("norm_eps", norm_eps, "epsilon of the blocks' norms");
+    field("tie_word_embeddings", tie_word_embeddings, "the output head shares the embeddings");
+  }
+};
+
+/// Reads a config.json. Keys that do not change the numbers (kernel choices, token ids, library versions) are
+/// skipped; any other unknown key is an error that names `file`.
+AuthorsLm read_authors_lm(const options::Json& json, const std::string& file);
+
+LmConfig translate(const AuthorsLm& theirs);
+
+/// Their config for this model; nothing if their code has no words for it.
+std::optional<AuthorsLm> to_authors(const LmConfig& config);
+
+ForeignNames foreign_names(const AuthorsLm& theirs);
 
 }  // namespace lact::models

@@ -89,7 +89,7 @@ ModelCost cost(const VideoConfig& config) {
   all.model_dim = width;
   all.num_layers = config.num_layers;
   all.around = {.attended = double(tokens + clean), .chunk = double(tokens)};
-  all.memory = fast_weight_cost(width, config.layer.memory);
+  all.memory = fast_weight_cost(width, config.layer);
   all.block = layer_cost(width, config.layer, all.around);
   all.block.push_back(cross_attention_cost(config));
   all.block.push_back(feed_forward_cost(width, config.feed_forward));

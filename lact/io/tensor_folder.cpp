@@ -1,0 +1,117 @@
+#include "lact/io/tensor_folder.h"
+
+#include <ATen/ATen.h>
+
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "lact/base/error.h"
+#include "lact/base/options.h"
+#include "lact/io/atomic_file.h"
+#include "lact/io/safetensors.h"
+
+namespace lact::io {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const char* const kSingle = "model.safetensors";
+const char* const kIndex = "model.safetensors.index.json";
+
+/// tensor -> file, from the index.
+std::map<std::string, std::string> read_weight_map(const std::string& index) {
+  const options::Json json = options::read_json_file(index);
+  LACT_CHECK(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
+             "{}: has no object weight_map", index);
+  std::map<std::string, std::string> files;
+  for (const auto& [name, file] : json["weight_map"].items()) {
+    LACT_CHECK(file.is_string(), "{}: weight_map.{} is {}, expected a file name", index, name, file.dump());
+    const std::string text = file.get<std::string>();
+    LACT_CHECK(fs::path(text).filename() == text && text.ends_with(".safetensors"),
+               "{}: weight_map.{} is \"{}\", expected the name of a .safetensors file in the same folder", index,
+               name, text);
+    files[name] = text;
+  }
+  return files;
+}
+
+std::map<std::string, at::Tensor> read_shards(const fs::path& folder) {
+  const std::string index = (folder / kIndex).string();
+  const auto weight_map = read_weight_map(index);
+  std::set<std::string> files;
+  for (const auto& [name, file] : weight_map) files.insert(file);
+  std::map<std::string, at::Tensor> tensors;
+  for (const auto& file : files) {
+    const std::string path = (folder / file).string();
+    for (auto& [name, tensor] : read_safetensors(path).tensors) {
+      const auto promised = weight_map.find(name);
+      LACT_CHECK(promised != weight_map.end() && promised->second == file,
+                 "{}: holds the tensor {}, which {} does not place there", path, name, kIndex);
+      tensors[name] = std::move(tensor);
+    }
+  }
+  for (const auto& [name, file] : weight_map) {
+    LACT_CHECK(tensors.count(name) > 0, "{}: tensor {} is missing, which {} promises",
+               (folder / file).string(), name, kIndex);
+  }
+  return tensors;
+}
+
+std::string shard_name(size_t index, size_t count) {
+  return fmt::format("model-{:05}-of-{:05}.safetensors", index + 1, count);
+}
+
+void remove_stale(const fs::path& folder, const std::set<std::string>& written) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = name == kSingle || name == kIndex ||
+                      (name.starts_with("model-") && name.ends_with(".safetensors"));
+    if (ours && written.count(name) == 0) fs::remove(entry.path());
+  }
+}
+
+}  // namespace
+
+std::map<std::string, at::Tensor> read_tensor_folder(const std::string& folder) {
+  const fs::path path = folder;
+  LACT_CHECK(fs::is_directory(path), "{}: is not a folder", folder);
+  if (fs::exists(path / kSingle)) return read_safetensors((path / kSingle).string()).tensors;
+  LACT_CHECK(fs::exists(path / kIndex), "{}: holds neither {} nor {}", folder, kSingle, kIndex);
+  return read_shards(path);
+}
+
+void write_tensor_folder(const std::string& folder, const std::map<std::string, at::Tensor>& tensors,
+                         int64_t largest_shard) {
+  std::vector<TensorFile> shards(1);
+  int64_t filled = 0, total = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const int64_t bytes = tensor.numel() * int64_t(tensor.element_size());
+    if (filled > 0 && filled + bytes > largest_shard) {
+      shards.emplace_back();
+      filled = 0;
+    }
+    shards.back().tensors[name] = tensor;
+    filled += bytes;
+    total += bytes;
+  }
+  const fs::path path = folder;
+  std::set<std::string> written;
+  options::Json weight_map = options::Json::object();
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = shards.size() == 1 ? kSingle : shard_name(i, shards.size());
+    shards[i].metadata["format"] = "pt";
+    write_safetensors((path / name).string(), shards[i]);
+    written.insert(name);
+    for (const auto& [tensor, unused] : shards[i].tensors) weight_map[tensor] = name;
+  }
+  if (shards.size() > 1) {
+    const options::Json index = {{"metadata", {{"total_size", total}}}, {"weight_map", weight_map}};
+    write_file_atomically((path / kIndex).string(), [&](FileWriter& file) { file.write(index.dump(2) + "\n"); });
+    written.insert(kIndex);
+  }
+  remove_stale(path, written);
+}
+
+}  // namespace lact::io

@@ -1,0 +1,25 @@
+// A language model as a folder: config.json and model.safetensors, as Hugging Face tools write them. A model
+// that the authors' code can express uses their names (model_type lact_swiglu); any other keeps ours
+// (model_type lact).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lact/models/lm/model.h"
+
+namespace lact::models {
+
+/// The config alone; nothing is built.
+LmConfig read_lm_config(const std::string& folder);
+
+std::shared_ptr<LanguageModel> load_lm(const std::string& folder);
+
+/// Creates the folder if it is missing. The config is written first, the tensors replace older ones atomically.
+void save_lm(const std::string& folder, const LanguageModel& model);
+void save_lm_config(const std::string& folder, const LmConfig& config);
+
+/// 16 hexadecimal digits that differ when any weight or size differs.
+std::string fingerprint(const LanguageModel& model);
+
+}  // namespace lact::models

@@ -1,0 +1,80 @@
+#include "lact/models/lm/model.h"
+
+#include <ATen/ATen.h>
+
+#include "lact/base/error.h"
+#include "lact/nn/init.h"
+#include "lact/nn/recompute.h"
+#include "lact/ops/dtypes.h"
+
+namespace lact::models {
+
+void LmState::visit(StateVisitor& visitor, const std::string& prefix) {
+  visitor.number(prefix + "position", position);
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i]->visit(visitor, fmt::format("{}blocks.{}.", prefix, i));
+}
+
+LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
+  config.check();
+  const int64_t width = config.model_dim;
+  embeddings_ = register_parameter("embeddings", at::empty({config.vocabulary_size, width}));
+  for (int64_t i = 0; i < config.num_layers; ++i) {
+    const std::vector<std::shared_ptr<Mixer>> mixers = {make_layer(width, config.layer)};
+    blocks_.push_back(register_module(
+        fmt::format("block{}", i), std::make_shared<Block>(width, config.norm, mixers, config.feed_forward)));
+  }
+  norm_ = register_module("norm", std::make_shared<nn::Norm>(width, config.norm));
+  if (!config.tie_embeddings) {
+    head_ = register_module("head", std::make_shared<nn::Linear>(width, config.vocabulary_size, false));
+  }
+  nn::init_linears(*this, config.init_std);
+  at::NoGradGuard no_grad;
+  embeddings_.normal_(0, config.init_std);
+}
+
+at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
+  LACT_CHECK(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
+             "[lm] the token ids have shape {} and type {}, expected [B, T] of int64 with at least one token",
+             ids.sizes().vec(), toString(ids.scalar_type()));
+  const auto [lowest, highest] = at::aminmax(ids);
+  LACT_CHECK(lowest.item<int64_t>() >= 0 && highest.item<int64_t>() < config_.vocabulary_size,
+             "[lm] token {} is outside of the model's vocabulary of {}",
+             lowest.item<int64_t>() < 0 ? lowest.item<int64_t>() : highest.item<int64_t>(),
+             config_.vocabulary_size);
+  return at::embedding(embeddings_, ids).to(compute_type_);
+}
+
+at::Tensor LanguageModel::hidden(const at::Tensor& ids, std::vector<at::Tensor>* between_blocks) {
+  at::Tensor x = embed(ids);
+  const SequenceLayout layout = causal_layout(ids.size(1), config_.chunk_size, config_.window_size);
+  for (const auto& block : blocks_) {
+    if (between_blocks != nullptr) between_blocks->push_back(x);
+    const auto run = [block, layout](const at::Tensor& input) { return block->forward(input, layout); };
+    x = recompute_ ? nn::recompute(run, x) : run(x);
+  }
+  return norm_->forward(x);
+}
+
+at::Tensor LanguageModel::logits(const at::Tensor& hidden) const {
+  const at::Tensor out =
+      head_ ? head_->forward(hidden) : at::matmul(hidden, embeddings_.t().to(hidden.scalar_type()));
+  return ops::at_least_float(out);
+}
+
+at::Tensor LanguageModel::advance(const at::Tensor& ids, LmState& state) {
+  LACT_ASSERT(state.blocks.size() == blocks_.size());
+  at::Tensor x = embed(ids);
+  const SequenceLayout layout =
+      causal_piece(state.position, ids.size(1), config_.chunk_size, config_.window_size);
+  for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->advance(x, layout, *state.blocks[i]);
+  state.position += ids.size(1);
+  return norm_->forward(x);
+}
+
+std::unique_ptr<LmState> LanguageModel::initial_state(int64_t batch) {
+  auto state = std::make_unique<LmState>();
+  for (const auto& block : blocks_) state->blocks.push_back(block->initial_state(batch));
+  return state;
+}
+
+}  // namespace lact::models

@@ -1,0 +1,61 @@
+// The language model of paper section 4.2: embeddings, blocks of window attention + LaCT and feed-forward, a
+// final norm, an output head.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <vector>
+
+#include "lact/models/common/block.h"
+#include "lact/models/lm/config.h"
+
+namespace lact::models {
+
+/// What the model remembers of a text: constant in size, whatever was read. Fast weights and momentum, the
+/// window's keys and values, and the tokens of an unfinished chunk, for each block.
+struct LmState : State {
+  int64_t position = 0;  ///< tokens read so far
+  std::vector<std::unique_ptr<BlockState>> blocks;
+
+  void visit(StateVisitor& visitor, const std::string& prefix) override;
+};
+
+class LanguageModel : public torch::nn::Module {
+ public:
+  /// Freshly initialised from LibTorch's random generator.
+  explicit LanguageModel(const LmConfig& config);
+
+  const LmConfig& config() const { return config_; }
+
+  /// float32, or bfloat16 for matrix products and activations. Parameters, fast weights and norms stay as they
+  /// are.
+  void set_compute_type(at::ScalarType type) { compute_type_ = type; }
+
+  /// Keeps only the blocks' inputs for the backward pass and computes the blocks again there.
+  void set_recompute(bool on) { recompute_ = on; }
+
+  /// Whole texts from the learned initial state: ids [B, T] -> hidden states [B, T, M], normed for the head.
+  at::Tensor hidden(const at::Tensor& ids, std::vector<at::Tensor>* between_blocks = nullptr);
+
+  /// hidden states -> logits [..., vocabulary], float32 or wider.
+  at::Tensor logits(const at::Tensor& hidden) const;
+
+  at::Tensor forward(const at::Tensor& ids) { return logits(hidden(ids)); }
+
+  /// Continues a text: ids [B, T] of any length T -> hidden states. The same numbers as the whole text at once.
+  at::Tensor advance(const at::Tensor& ids, LmState& state);
+  std::unique_ptr<LmState> initial_state(int64_t batch);
+
+ private:
+  at::Tensor embed(const at::Tensor& ids) const;
+
+  LmConfig config_;
+  at::ScalarType compute_type_ = at::kFloat;
+  bool recompute_ = false;
+  at::Tensor embeddings_;  ///< [vocabulary, M]
+  std::vector<std::shared_ptr<Block>> blocks_;
+  std::shared_ptr<nn::Norm> norm_;
+  std::shared_ptr<nn::Linear> head_;  ///< null: the embeddings
+};
+
+}  // namespace lact::models
