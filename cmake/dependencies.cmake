@@ -5,6 +5,7 @@ find_dependency(fmt)
 find_dependency(spdlog)
 find_dependency(nlohmann_json)
 find_dependency(PNG)
+find_dependency(ZLIB)
 find_dependency(Threads)
 
 # One name for LibTorch, with its headers marked as system headers so that only our own code is warned about.

@@ -35,4 +35,6 @@ void write(Level level, const std::string& message) {
 
 void set_quiet(bool quiet) { logger().set_level(quiet ? spdlog::level::warn : spdlog::level::info); }
 
+bool quiet() { return logger().level() > spdlog::level::info; }
+
 }  // namespace lact::log

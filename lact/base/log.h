@@ -28,4 +28,7 @@ void error(fmt::format_string<Args...> message, Args&&... args) {
 /// Hides info messages (--quiet).
 void set_quiet(bool quiet);
 
+/// Whether info messages are hidden.
+bool quiet();
+
 }  // namespace lact::log

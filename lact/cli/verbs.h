@@ -16,9 +16,10 @@ using AddVerb = std::function<void(CLI::App& program, int& exit_code)>;
 
 void add_golden(CLI::App& program, int& exit_code);
 void add_info(CLI::App& program, int& exit_code);
+void add_lm(CLI::App& program, int& exit_code);
 void add_mask(CLI::App& program, int& exit_code);
 
-inline std::vector<AddVerb> verbs() { return {add_info, add_mask, add_golden}; }
+inline std::vector<AddVerb> verbs() { return {add_lm, add_info, add_mask, add_golden}; }
 
 /// Versions, BLAS, processor and threads, one per line.
 std::string version_text();

@@ -45,13 +45,15 @@ class Merger {
   }
 
   std::vector<FoundPiece> run() {
-    for (size_t i = 1; i < symbols_.size(); ++i) propose(static_cast<int64_t>(i) - 1, static_cast<int64_t>(i));
+    for (size_t i = 1; i < symbols_.size(); ++i)
+      propose(static_cast<int64_t>(i) - 1, static_cast<int64_t>(i));
     while (!merges_.empty()) {
       const Merge merge = merges_.top();
       merges_.pop();
       Symbol& left = symbols_[merge.left];
       Symbol& right = symbols_[merge.right];
-      if (left.text.empty() || right.text.empty() || left.text.size() + right.text.size() != merge.bytes) continue;
+      if (left.text.empty() || right.text.empty() || left.text.size() + right.text.size() != merge.bytes)
+        continue;
       left.text = {left.text.data(), merge.bytes};
       left.right = right.right;
       if (right.right >= 0) symbols_[right.right].left = merge.left;
@@ -73,7 +75,8 @@ class Merger {
     if (piece == pieces_.end()) return;
     merges_.push({model_.pieces[piece->second].score, left, right, bytes});
     // An unused piece is a step towards longer ones; where it stays, it is taken apart again.
-    if (model_.pieces[piece->second].kind == Kind::unused) halves_[text] = {symbols_[left].text, symbols_[right].text};
+    if (model_.pieces[piece->second].kind == Kind::unused)
+      halves_[text] = {symbols_[left].text, symbols_[right].text};
   }
 
   void emit(std::string_view text, std::vector<FoundPiece>& found) const {

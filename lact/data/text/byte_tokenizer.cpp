@@ -17,6 +17,8 @@ class ByteTokenizer final : public Tokenizer {
     return tokens;
   }
 
+  std::vector<int32_t> encode_continuation(std::string_view utf8) const override { return encode(utf8); }
+
   std::string token_bytes(int32_t token) const override {
     LACT_CHECK(token >= 0 && token < 256, "token {} is not in the vocabulary, which has 256 bytes", token);
     return std::string(1, static_cast<char>(token));

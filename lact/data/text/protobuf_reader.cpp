@@ -13,11 +13,20 @@ bool ProtobufReader::next() {
   wire_ = tag & 7;
   LACT_CHECK(field_ != 0, "{}: is not a SentencePiece model: a field has the number 0", name_);
   switch (wire_) {
-    case kVarint: varint_ = read_varint(); break;
-    case kFixed64: bytes_ = take(8); break;
-    case kBytes: bytes_ = take(read_varint()); break;
-    case kFixed32: bytes_ = take(4); break;
-    default: fail("{}: is not a SentencePiece model: a field has the unknown type {}", name_, wire_);
+    case kVarint:
+      varint_ = read_varint();
+      break;
+    case kFixed64:
+      bytes_ = take(8);
+      break;
+    case kBytes:
+      bytes_ = take(read_varint());
+      break;
+    case kFixed32:
+      bytes_ = take(4);
+      break;
+    default:
+      fail("{}: is not a SentencePiece model: a field has the unknown type {}", name_, wire_);
   }
   return true;
 }
@@ -59,8 +68,8 @@ std::string_view ProtobufReader::take(uint64_t count) {
 }
 
 void ProtobufReader::expect(Wire wire) const {
-  LACT_CHECK(wire_ == wire, "{}: is not a SentencePiece model: field {} has type {}, expected {}", name_, field_,
-             wire_, static_cast<uint64_t>(wire));
+  LACT_CHECK(wire_ == wire, "{}: is not a SentencePiece model: field {} has type {}, expected {}", name_,
+             field_, wire_, static_cast<uint64_t>(wire));
 }
 
 }  // namespace lact::data

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "lact/base/error.h"
+#include "lact/base/options.h"
 #include "lact/data/text/protobuf_reader.h"
 #include "lact/data/text/utf8.h"
 
@@ -15,6 +16,9 @@ namespace {
 using Kind = SentencePieceModel::Kind;
 
 constexpr size_t kMaxPieces = size_t{1} << 24;
+
+/// In quotes and on one line, whatever it holds. `text` is valid UTF-8.
+std::string in_quotes(const std::string& text) { return options::Json(text).dump(); }
 
 SentencePieceModel::Piece parse_piece(std::string_view message, const std::string& name) {
   SentencePieceModel::Piece piece;
@@ -29,7 +33,8 @@ SentencePieceModel::Piece parse_piece(std::string_view message, const std::strin
   }
   LACT_CHECK(!piece.text.empty(), "{}: a piece is empty", name);
   LACT_CHECK(!find_invalid_utf8(piece.text), "{}: a piece is not valid UTF-8", name);
-  LACT_CHECK(std::isfinite(piece.score), "{}: the score of piece \"{}\" is not a finite number", name, piece.text);
+  LACT_CHECK(std::isfinite(piece.score), "{}: the score of piece {} is not a finite number", name,
+             in_quotes(piece.text));
   return piece;
 }
 
@@ -40,16 +45,22 @@ std::string parse_training(std::string_view message, const std::string& name, Se
     switch (reader.field()) {
       case 3: {
         const int64_t type = reader.integer();
-        LACT_CHECK(type == 1 || type == 2, "{}: the model type is {}, expected 1 (unigram) or 2 (BPE)", name, type);
+        LACT_CHECK(type == 1 || type == 2, "{}: the model type is {}, expected 1 (unigram) or 2 (BPE)", name,
+                   type);
         model.is_bpe = type == 2;
         break;
       }
       case 24:
         LACT_CHECK(reader.integer() == 0, "{}: the model puts blanks behind words, expected before", name);
         break;
-      case 35: model.byte_fallback = reader.integer() != 0; break;
-      case 47: end_of_sentence = reader.bytes(); break;
-      default: break;
+      case 35:
+        model.byte_fallback = reader.integer() != 0;
+        break;
+      case 47:
+        end_of_sentence = reader.bytes();
+        break;
+      default:
+        break;
     }
   }
   return end_of_sentence;
@@ -58,11 +69,20 @@ std::string parse_training(std::string_view message, const std::string& name, Se
 void parse_normalisation(std::string_view message, const std::string& name, SentencePieceModel& model) {
   for (ProtobufReader reader(message, name); reader.next();) {
     switch (reader.field()) {
-      case 2: model.character_map = reader.bytes(); break;
-      case 3: model.add_dummy_prefix = reader.integer() != 0; break;
-      case 4: model.remove_extra_whitespaces = reader.integer() != 0; break;
-      case 5: LACT_CHECK(reader.integer() != 0, "{}: the model does not mark blanks by U+2581", name); break;
-      default: break;
+      case 2:
+        model.character_map = reader.bytes();
+        break;
+      case 3:
+        model.add_dummy_prefix = reader.integer() != 0;
+        break;
+      case 4:
+        model.remove_extra_whitespaces = reader.integer() != 0;
+        break;
+      case 5:
+        LACT_CHECK(reader.integer() != 0, "{}: the model does not mark blanks by U+2581", name);
+        break;
+      default:
+        break;
     }
   }
 }
@@ -74,7 +94,7 @@ uint8_t byte_of(const std::string& text, const std::string& name) {
   const size_t high = framed ? kDigits.find(text[3]) : std::string_view::npos;
   const size_t low = framed ? kDigits.find(text[4]) : std::string_view::npos;
   LACT_CHECK(high != std::string_view::npos && low != std::string_view::npos,
-             "{}: the byte piece \"{}\" is not like <0x0A>", name, text);
+             "{}: the byte piece {} is not like <0x0A>", name, in_quotes(text));
   return static_cast<uint8_t>(high * 16 + low);
 }
 
@@ -84,7 +104,7 @@ void index_pieces(const std::string& name, const std::string& end_of_sentence, S
   for (size_t i = 0; i < model.pieces.size(); ++i) {
     const auto& [text, score, kind] = model.pieces[i];
     const auto id = static_cast<int32_t>(i);
-    LACT_CHECK(seen.insert(text).second, "{}: the piece \"{}\" is there twice", name, text);
+    LACT_CHECK(seen.insert(text).second, "{}: the piece {} is there twice", name, in_quotes(text));
     if (kind == Kind::unknown) {
       LACT_CHECK(model.unknown < 0, "{}: there are two unknown pieces, {} and {}", name, model.unknown, id);
       model.unknown = id;
@@ -125,9 +145,14 @@ SentencePieceModel parse_sentencepiece_model(std::string_view bytes, const std::
         LACT_CHECK(model.pieces.size() < kMaxPieces, "{}: there are more than {} pieces", name, kMaxPieces);
         model.pieces.push_back(parse_piece(reader.bytes(), name));
         break;
-      case 2: end_of_sentence = parse_training(reader.bytes(), name, model); break;
-      case 3: parse_normalisation(reader.bytes(), name, model); break;
-      default: break;
+      case 2:
+        end_of_sentence = parse_training(reader.bytes(), name, model);
+        break;
+      case 3:
+        parse_normalisation(reader.bytes(), name, model);
+        break;
+      default:
+        break;
     }
   }
   LACT_CHECK(!model.pieces.empty(), "{}: is not a SentencePiece model: it has no pieces", name);

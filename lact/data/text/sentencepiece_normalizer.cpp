@@ -25,8 +25,9 @@ SentencePieceNormalizer::SentencePieceNormalizer(const SentencePieceModel& model
   const std::string_view map = model.character_map;
   if (map.empty()) return;
   uint32_t trie_bytes = 0;
-  LACT_CHECK(map.size() > sizeof(trie_bytes), "{}: the normalisation rules have {} bytes, expected more than {}",
-             name, map.size(), sizeof(trie_bytes));
+  LACT_CHECK(map.size() > sizeof(trie_bytes),
+             "{}: the normalisation rules have {} bytes, expected more than {}", name, map.size(),
+             sizeof(trie_bytes));
   std::memcpy(&trie_bytes, map.data(), sizeof(trie_bytes));
   const size_t available = map.size() - sizeof(trie_bytes);
   LACT_CHECK(trie_bytes % 4 == 0 && trie_bytes > 0 && trie_bytes < available,
@@ -65,11 +66,11 @@ SentencePieceNormalizer::Replaced SentencePieceNormalizer::first(std::string_vie
   return {text.substr(0, character.bytes), character.bytes};
 }
 
-std::string SentencePieceNormalizer::normalize(std::string_view text) const {
+std::string SentencePieceNormalizer::run(std::string_view text, bool continues) const {
   std::string result;
   const bool trims = model_.remove_extra_whitespaces;
-  bool after_blank = trims;  // the beginning counts as a blank, so that blanks there are dropped
-  bool began = false;
+  bool after_blank = trims && !continues;  // a beginning counts as a blank, so that blanks there are dropped
+  bool began = continues;
   while (!text.empty()) {
     auto [piece, consumed] = first(text);
     text.remove_prefix(consumed);

@@ -19,9 +19,12 @@ constexpr uint64_t kMaxModelBytes = uint64_t{1} << 30;
 std::string bytes_of(const SentencePieceModel::Piece& piece) {
   switch (piece.kind) {
     case Kind::unknown:
-    case Kind::control: return "";
-    case Kind::byte: return std::string(1, static_cast<char>(std::stoi(piece.text.substr(3, 2), nullptr, 16)));
-    default: break;
+    case Kind::control:
+      return "";
+    case Kind::byte:
+      return std::string(1, static_cast<char>(std::stoi(piece.text.substr(3, 2), nullptr, 16)));
+    default:
+      break;
   }
   std::string bytes;
   for (std::string_view rest = piece.text; !rest.empty();) {
@@ -48,10 +51,9 @@ class SentencePieceTokenizer final : public Tokenizer {
         encoder_(model_.is_bpe ? bpe_encoder(model_) : unigram_encoder(model_)) {
     token_bytes_.reserve(model_.pieces.size());
     for (const auto& piece : model_.pieces) token_bytes_.push_back(bytes_of(piece));
-    const bool keeps_blanks = model_.add_dummy_prefix || !model_.remove_extra_whitespaces;
-    blanks_are_borders_ = keeps_blanks && std::all_of(model_.pieces.begin(), model_.pieces.end(), [&](auto& piece) {
-                            return !model_.is_text(piece) || begins_words_only(piece);
-                          });
+    blanks_are_borders_ = std::all_of(model_.pieces.begin(), model_.pieces.end(), [&](const auto& piece) {
+      return !model_.is_text(piece) || begins_words_only(piece);
+    });
   }
 
   int64_t vocabulary_size() const override { return static_cast<int64_t>(model_.pieces.size()); }
@@ -60,20 +62,10 @@ class SentencePieceTokenizer final : public Tokenizer {
   }
 
   std::vector<int32_t> encode(std::string_view utf8) const override {
-    const std::string normalized = normalizer_.normalize(utf8);
-    std::vector<int32_t> tokens;
-    bool after_unknown = false;
-    for (const auto& [text, piece] : encoder_->encode(normalized)) {
-      const bool unknown = piece == model_.unknown;
-      if (unknown && model_.byte_fallback) {
-        for (const char byte : text) tokens.push_back(model_.byte_pieces[static_cast<uint8_t>(byte)]);
-      } else if (!unknown || !after_unknown) {
-        // Unknown characters in a row are one token.
-        tokens.push_back(piece);
-      }
-      after_unknown = unknown;
-    }
-    return tokens;
+    return encode_normalized(normalizer_.normalize(utf8));
+  }
+  std::vector<int32_t> encode_continuation(std::string_view utf8) const override {
+    return encode_normalized(normalizer_.normalize_continuation(utf8));
   }
 
   std::string token_bytes(int32_t token) const override {
@@ -98,13 +90,31 @@ class SentencePieceTokenizer final : public Tokenizer {
     return text;
   }
 
-  std::string description() const override { return fmt::format("SentencePiece, {} pieces", model_.pieces.size()); }
+  std::string description() const override {
+    return fmt::format("SentencePiece, {} pieces", model_.pieces.size());
+  }
   std::string hash() const override { return fnv_hex(model_bytes_); }
   std::string model_bytes() const override { return model_bytes_; }
   bool has_dummy_prefix() const override { return model_.add_dummy_prefix; }
   bool blanks_are_borders() const override { return blanks_are_borders_; }
 
  private:
+  std::vector<int32_t> encode_normalized(const std::string& normalized) const {
+    std::vector<int32_t> tokens;
+    bool after_unknown = false;
+    for (const auto& [text, piece] : encoder_->encode(normalized)) {
+      const bool unknown = piece == model_.unknown;
+      if (unknown && model_.byte_fallback) {
+        for (const char byte : text) tokens.push_back(model_.byte_pieces[static_cast<uint8_t>(byte)]);
+      } else if (!unknown || !after_unknown) {
+        // Unknown characters in a row are one token.
+        tokens.push_back(piece);
+      }
+      after_unknown = unknown;
+    }
+    return tokens;
+  }
+
   void check(int32_t token) const {
     LACT_CHECK(token >= 0 && token < vocabulary_size(),
                "token {} is not in the vocabulary, which has {} pieces", token, vocabulary_size());
@@ -112,7 +122,7 @@ class SentencePieceTokenizer final : public Tokenizer {
 
   std::string model_bytes_;
   SentencePieceModel model_;
-  SentencePieceNormalizer normalizer_;  // refers to model_
+  SentencePieceNormalizer normalizer_;     // refers to model_
   std::unique_ptr<PieceEncoder> encoder_;  // refers to model_
   std::vector<std::string> token_bytes_;
   bool blanks_are_borders_ = false;
@@ -120,7 +130,8 @@ class SentencePieceTokenizer final : public Tokenizer {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> sentencepiece_from_bytes(const std::string& bytes, const std::string& name_in_errors) {
+std::unique_ptr<Tokenizer> sentencepiece_from_bytes(const std::string& bytes,
+                                                    const std::string& name_in_errors) {
   return std::make_unique<SentencePieceTokenizer>(bytes, name_in_errors);
 }
 

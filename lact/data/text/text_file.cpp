@@ -67,7 +67,8 @@ std::vector<std::string> files_below(const std::string& folder) {
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code ignored;
-    if (has_text_name(entry->path()) && entry->is_regular_file(ignored)) files.push_back(entry->path().string());
+    if (has_text_name(entry->path()) && entry->is_regular_file(ignored))
+      files.push_back(entry->path().string());
   }
   LACT_CHECK(!error, "{}: the folder cannot be read: {}", folder, error.message());
   LACT_CHECK(!files.empty(), "{}: the folder holds no .txt, .text, .md or .gz file", folder);

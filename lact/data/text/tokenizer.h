@@ -19,6 +19,8 @@ class Tokenizer {
   virtual int32_t end_of_text() const = 0;
   /// Adds no tokens for the beginning or the end.
   virtual std::vector<int32_t> encode(std::string_view utf8) const = 0;
+  /// The same for text that continues another one: nothing is put before it, and its first blanks stay.
+  virtual std::vector<int32_t> encode_continuation(std::string_view utf8) const = 0;
   /// The bytes a token stands for, which may be part of a character; none for control and unknown tokens.
   virtual std::string token_bytes(int32_t token) const = 0;
   /// The bytes of all tokens, without the blank that `encode` puts before a text.

@@ -54,15 +54,16 @@ class UnigramEncoder final : public PieceEncoder {
         lowest = std::min(lowest, piece.score);
         highest = std::max(highest, piece.score);
       }
-      if (model.is_text(piece) && piece.kind != Kind::unused) trie_.insert(piece.text, static_cast<int32_t>(i));
+      if (model.is_text(piece) && piece.kind != Kind::unused)
+        trie_.insert(piece.text, static_cast<int32_t>(i));
     }
     constexpr float kUnknownPenalty = 10;
     unknown_score_ = lowest - kUnknownPenalty;
     highest_score_ = highest;
   }
 
-  // The scores are float32, so their sums in double are exact for any text that fits in memory: what is chosen
-  // inside a word does not depend on the text before it.
+  // The scores are float32, so their sums in double are exact for any text that fits in memory: what is
+  // chosen inside a word does not depend on the text before it.
   std::vector<FoundPiece> encode(std::string_view normalized) const override {
     struct Best {
       double score = 0;
@@ -82,7 +83,8 @@ class UnigramEncoder final : public PieceEncoder {
       trie_.prefixes(rest, [&](size_t length, int32_t piece) {
         const auto& [text, score, kind] = model_.pieces[piece];
         // A user-defined symbol beats every other way to write the same text.
-        offer(length, piece, kind == Kind::user_defined ? static_cast<double>(length) * highest_score_ - 0.1 : score);
+        offer(length, piece,
+              kind == Kind::user_defined ? static_cast<double>(length) * highest_score_ - 0.1 : score);
         character_is_piece |= length == character;
       });
       if (!character_is_piece) offer(character, model_.unknown, unknown_score_);

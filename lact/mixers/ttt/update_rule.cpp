@@ -7,6 +7,22 @@
 
 namespace lact::ttt {
 
+namespace {
+
+/// Newton-Schulz of each matrix. Matrices of one shape go through it together: few large products instead of
+/// many small ones.
+Matrices orthogonalise(const Matrices& steps, const ops::NewtonSchulzOptions& options) {
+  const auto same = [&](const at::Tensor& step) { return step.sizes() == steps.front().sizes(); };
+  if (std::all_of(steps.begin(), steps.end(), same)) {
+    return ops::newton_schulz(at::stack(steps), options).unbind(0);
+  }
+  Matrices results;
+  for (const auto& step : steps) results.push_back(ops::newton_schulz(step, options));
+  return results;
+}
+
+}  // namespace
+
 Memory start_memory(const UpdateRule& rule, Matrices weights) {
   Memory memory;
   memory.weights = std::move(weights);
@@ -33,13 +49,13 @@ void write(Memory& memory, const UpdateRule& rule, Matrices direction, const at:
     memory.momentum = direction;
   }
 
+  const Matrices steps = rule.muon ? orthogonalise(direction, rule.newton_schulz) : direction;
   for (size_t i = 0; i < direction.size(); ++i) {
     at::Tensor& weight = memory.weights[i];
     const bool accumulates = rule.norm_placement == NormPlacement::pre;
     const at::Tensor& stored = accumulates ? memory.accumulated[i] : weight;
 
-    const at::Tensor step = rule.muon ? ops::newton_schulz(direction[i], rule.newton_schulz) : direction[i];
-    const at::Tensor moved = stored + step;
+    const at::Tensor moved = stored + steps[i];
 
     if (rule.norm_placement == NormPlacement::none) {
       weight = moved;

@@ -1,0 +1,27 @@
+#include "lact/base/memory_use.h"
+
+#include <fstream>
+#include <string>
+
+namespace lact {
+
+namespace {
+
+/// A line like "VmHWM:    123456 kB" of /proc/self/status.
+int64_t status_bytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != name) continue;
+    int64_t kilobytes = 0;
+    status >> kilobytes;
+    return kilobytes * 1024;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int64_t resident_bytes() { return status_bytes("VmRSS:"); }
+int64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
+
+}  // namespace lact

@@ -1,0 +1,47 @@
+// Options of a verb from the fields of a config struct: names, help texts and defaults are stated once, in
+// the struct.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "lact/base/options.h"
+
+namespace lact::cli {
+
+/// "rate_floor" -> "--rate-floor"
+inline std::string option_name(std::string field) {
+  std::replace(field.begin(), field.end(), '_', '-');
+  return "--" + field;
+}
+
+/// Adds one option per field of `value`, and of structs inside it; `value` must live until the program has
+/// been parsed.
+template <options::Struct T>
+void add_fields(CLI::App& verb, T& value, const std::string& group) {
+  value.visit([&](const char* name, auto& field, const char* help) {
+    using Field = std::remove_reference_t<decltype(field)>;
+    CLI::Option* option = nullptr;
+    if constexpr (options::Struct<Field>) {
+      add_fields(verb, field, group);
+      return;
+    } else if constexpr (std::is_same_v<Field, bool>) {
+      const std::string plain = option_name(name);
+      option = verb.add_flag(plain + ",!--no-" + plain.substr(2), field, help);
+    } else if constexpr (std::is_enum_v<Field>) {
+      option = verb.add_option_function<std::string>(
+          option_name(name),
+          [&field, path = std::string(name)](const std::string& word) {
+            options::read(options::Json(word), field, path);
+          },
+          help);
+      option->default_str(std::string(options::word_of(field)));
+    } else {
+      option = verb.add_option(option_name(name), field, help)->capture_default_str();
+    }
+    option->group(group);
+  });
+}
+
+}  // namespace lact::cli

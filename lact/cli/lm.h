@@ -1,0 +1,32 @@
+// The verbs of `lact lm`, one file each, and what they share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lact/data/text/tokenizer.h"
+#include "lact/models/lm/model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lact::cli {
+
+void add_lm_train(CLI::App& task, int& exit_code);
+void add_lm_eval(CLI::App& task);
+void add_lm_generate(CLI::App& task);
+void add_lm_ingest(CLI::App& task);
+void add_lm_score(CLI::App& task);
+void add_lm_tokenizer(CLI::App& task);
+
+/// A model folder with its tokenizer: tokenizer.model if the folder holds one, else bytes.
+struct LoadedLm {
+  std::shared_ptr<models::LanguageModel> model;
+  std::shared_ptr<data::Tokenizer> tokenizer;
+};
+
+/// `tokenizer` overrides the folder's own unless it is empty. Throws if it does not fit the vocabulary.
+LoadedLm load_lm(const std::string& folder, const std::string& tokenizer, const std::string& precision);
+
+}  // namespace lact::cli

@@ -1,0 +1,43 @@
+// The measures of `lact lm eval`: each gives a table for people, JSON for programs, and plots.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lact/base/options.h"
+#include "lact/cli/lm.h"
+#include "lact/eval/plot.h"
+#include "lact/eval/position_loss.h"
+#include "lact/eval/recall.h"
+
+namespace lact::cli {
+
+struct EvalWords {
+  std::vector<std::string> models, data;
+  std::string tokenizer, precision = "f32";
+  eval::PositionLossOptions position;
+  eval::RecallOptions recall;
+  data::RecallTextOptions recall_text;
+  std::vector<std::string> ruler_tasks;
+  std::vector<int64_t> lengths = {1024};
+  int64_t examples = 20, answer_tokens = 128;
+  std::string haystack, adjectives, nouns;
+};
+
+struct NamedLm {
+  std::string name;
+  LoadedLm lm;
+};
+
+struct Evaluation {
+  std::string table;
+  options::Json json;
+  std::map<std::string, eval::Plot> plots;  ///< by the ending of the file's name
+};
+
+Evaluation evaluate_loss(const std::vector<NamedLm>& models, const EvalWords& words);
+Evaluation evaluate_recall(const std::vector<NamedLm>& models, const EvalWords& words);
+Evaluation evaluate_ruler(const std::vector<NamedLm>& models, const EvalWords& words);
+
+}  // namespace lact::cli

@@ -1,0 +1,112 @@
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "lact/base/error.h"
+#include "lact/base/log.h"
+#include "lact/cli/fields.h"
+#include "lact/cli/lm.h"
+#include "lact/cli/lm_text.h"
+#include "lact/models/lm/folder.h"
+#include "lact/models/lm/generate.h"
+#include "lact/models/lm/memory_file.h"
+
+namespace lact::cli {
+
+namespace {
+
+struct Words {
+  std::string model, tokenizer, precision = "f32", prompt, prompt_file, save_memory;
+  std::vector<std::string> memories;
+  models::GenerateOptions generate;
+  bool json = false, echo = false;
+};
+
+/// A longer text is read with `lact lm ingest`, which does not hold it in memory.
+constexpr size_t kLongestPrompt = size_t{16} << 20;
+
+std::string read_prompt(const Words& words) {
+  LACT_CHECK(words.prompt.empty() || words.prompt_file.empty(),
+             "[generate] give --prompt or --prompt-file, not both");
+  std::string prompt = words.prompt;
+  if (!words.prompt_file.empty()) prompt = read_text(words.prompt_file, kLongestPrompt);
+  LACT_CHECK(prompt.size() <= kLongestPrompt,
+             "[generate] the prompt has {} bytes, expected at most {}; read longer texts with lact lm ingest",
+             prompt.size(), kLongestPrompt);
+  check_utf8(prompt, "the prompt");
+  return prompt;
+}
+
+void run(const Words& words) {
+  words.generate.check();
+  const std::string prompt = read_prompt(words);
+  LACT_CHECK(!prompt.empty() || !words.memories.empty(),
+             "[generate] give --prompt, --prompt-file or --memory");
+  LACT_CHECK(words.save_memory.empty() || words.memories.size() <= 1,
+             "[generate] --save-memory writes one file, but there are {} memories", words.memories.size());
+  const LoadedLm lm = load_lm(words.model, words.tokenizer, words.precision);
+  const bool needs_hash = !words.memories.empty() || !words.save_memory.empty();
+  const std::string hash = needs_hash ? models::fingerprint(*lm.model) : "";
+
+  std::vector<models::LmStream> streams;
+  for (const auto& file : words.memories) streams.push_back(models::load_memory(file, lm.model, hash));
+  const bool remembers = !streams.empty();
+  if (!remembers) streams.emplace_back(lm.model);
+  const auto tokens =
+      to_ids(remembers ? lm.tokenizer->encode_continuation(prompt) : lm.tokenizer->encode(prompt));
+
+  nlohmann::ordered_json results = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < streams.size(); ++i) {
+    if (!words.json && streams.size() > 1) std::cout << fmt::format("== {}\n", words.memories[i]);
+    if (!words.json && words.echo) std::cout << prompt << std::flush;
+    TextPrinter printer(!words.json);
+    const auto outcome = models::generate(streams[i], tokens, words.generate, vocabulary_of(*lm.tokenizer),
+                                          [&](const std::string& bytes) { printer.push(bytes); });
+    printer.finish();
+    if (words.json) {
+      results.push_back({{"memory", remembers ? nlohmann::ordered_json(words.memories[i])
+                                              : nlohmann::ordered_json(nullptr)},
+                         {"text", printer.text()},
+                         {"tokens", outcome.tokens.size()},
+                         {"stopped_by", std::string(options::word_of(outcome.reason))},
+                         {"position", streams[i].position()},
+                         {"prefill_seconds", outcome.prefill_seconds},
+                         {"tokens_per_second", outcome.tokens_per_second}});
+    } else {
+      std::cout << "\n";
+      log::info("{} tokens read in {:.2f} s, {} written at {:.1f} tokens/s", tokens.size(),
+                outcome.prefill_seconds, outcome.tokens.size(), outcome.tokens_per_second);
+    }
+    if (!words.save_memory.empty()) {
+      models::save_memory(words.save_memory, streams[i], hash);
+      log::info("wrote {}", words.save_memory);
+    }
+  }
+  if (words.json) std::cout << results.dump(2) << "\n";
+}
+
+}  // namespace
+
+void add_lm_generate(CLI::App& task) {
+  const auto words = std::make_shared<Words>();
+  auto* verb = task.add_subcommand("generate", "Write text token by token, in constant memory");
+  verb->footer(
+      "Example: lact lm generate --model run --prompt \"It was a dark\" --max-tokens 200\n"
+      "         lact lm generate --model run --memory book.mem --prompt \"And then\"\n"
+      "Several --memory files are continued one after the other, each on its own.");
+  verb->add_option("-m,--model", words->model, "Model folder")->required();
+  verb->add_option("--tokenizer", words->tokenizer,
+                   "bytes or a SentencePiece model; by default the model folder's");
+  verb->add_option("-p,--prompt", words->prompt, "Text to continue");
+  verb->add_option("--prompt-file", words->prompt_file, "File with the text to continue");
+  verb->add_option("--memory", words->memories, "Memory file to continue from; may be given repeatedly")
+      ->allow_extra_args(false);
+  verb->add_option("--save-memory", words->save_memory, "Write what the model remembers in the end");
+  add_fields(*verb, words->generate, "Sampling");
+  verb->add_option("--precision", words->precision, "f32 or bf16")->capture_default_str();
+  verb->add_flag("--echo", words->echo, "Print the prompt too");
+  verb->add_flag("--json", words->json, "Print for a program to read, at the end");
+  verb->callback([words] { run(*words); });
+}
+
+}  // namespace lact::cli

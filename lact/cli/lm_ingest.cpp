@@ -1,0 +1,114 @@
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+#include "lact/base/error.h"
+#include "lact/base/log.h"
+#include "lact/base/memory_use.h"
+#include "lact/base/progress.h"
+#include "lact/cli/lm.h"
+#include "lact/cli/lm_text.h"
+#include "lact/data/text/encode.h"
+#include "lact/data/text/text_file.h"
+#include "lact/models/lm/folder.h"
+#include "lact/models/lm/memory_file.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace lact::cli {
+
+namespace {
+
+struct Words {
+  std::string model, tokenizer, precision = "f32", output, memory;
+  std::vector<std::string> texts;
+  bool json = false;
+};
+
+/// Progress cannot know the tokens of a text before it is read; bytes of the files are what it has.
+int64_t total_bytes(const std::vector<std::string>& files) {
+  int64_t bytes = 0;
+  for (const auto& file : files) bytes += int64_t(std::filesystem::file_size(file));
+  return bytes;
+}
+
+void run(const Words& words) {
+  const auto files = data::find_text_files(words.texts);
+  const LoadedLm lm = load_lm(words.model, words.tokenizer, words.precision);
+  const std::string hash = models::fingerprint(*lm.model);
+  models::LmStream stream =
+      words.memory.empty() ? models::LmStream(lm.model) : models::load_memory(words.memory, lm.model, hash);
+
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t first = stream.position();
+  uint64_t bytes = 0;
+  {
+    Progress progress("ingest", total_bytes(files));
+    // Whole chunks at a time: half of one would be computed in two pieces.
+    std::vector<int64_t> pending;
+    const auto chunk = size_t(lm.model->config().chunk_size);
+    const auto seconds = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    const auto feed = [&](const std::vector<int32_t>& tokens) {
+      for (const int32_t token : tokens) {
+        pending.push_back(token);
+        if (pending.size() < chunk) continue;
+        stream.read(pending);
+        pending.clear();
+        const int64_t read = stream.position() - first;
+        progress.update(int64_t(bytes), fmt::format("{} tokens, {} tokens/s, {}", read,
+                                                    format_count(double(read) / seconds()),
+                                                    format_bytes(double(resident_bytes()))));
+      }
+    };
+    for (const auto& file : files) {
+      if (stream.position() > 0 || bytes > 0) feed({lm.tokenizer->end_of_text()});
+      bytes += encode_file(*lm.tokenizer, file, feed).bytes;
+    }
+    stream.read(pending);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  models::save_memory(words.output, stream, hash);
+  const int64_t read = stream.position() - first;
+  const nlohmann::ordered_json json = {{"memory", words.output},
+                                       {"tokens", read},
+                                       {"position", stream.position()},
+                                       {"text_bytes", bytes},
+                                       {"seconds", seconds},
+                                       {"tokens_per_second", double(read) / seconds},
+                                       {"file_bytes", std::filesystem::file_size(words.output)},
+                                       {"state_bytes", models::state_bytes(stream.state())},
+                                       {"peak_memory_bytes", peak_resident_bytes()}};
+  if (words.json) {
+    std::cout << json.dump(2) << "\n";
+  } else {
+    std::cout << fmt::format("{}: {} tokens read in {}, {} of memory file, {} at most in use\n", words.output,
+                             read, format_duration(seconds),
+                             format_bytes(double(json["file_bytes"].get<int64_t>())),
+                             format_bytes(double(peak_resident_bytes())));
+  }
+}
+
+}  // namespace
+
+void add_lm_ingest(CLI::App& task) {
+  const auto words = std::make_shared<Words>();
+  auto* verb = task.add_subcommand("ingest", "Read texts into fast weights and save them as a memory file");
+  verb->footer(
+      "Example: lact lm ingest --model run book.txt -o book.mem\n"
+      "         lact lm generate --model run --memory book.mem --prompt \"In the end\"\n"
+      "The size of the file does not depend on the length of the text.");
+  verb->add_option("-m,--model", words->model, "Model folder")->required();
+  verb->add_option("TEXT", words->texts, "Text files or folders, plain or gzip")->required();
+  verb->add_option("-o,--output", words->output, "Memory file to write")->required();
+  verb->add_option("--memory", words->memory, "Memory file to continue from");
+  verb->add_option("--tokenizer", words->tokenizer,
+                   "bytes or a SentencePiece model; by default the model folder's");
+  verb->add_option("--precision", words->precision, "f32 or bf16")->capture_default_str();
+  verb->add_flag("--json", words->json, "Print for a program to read");
+  verb->callback([words] { run(*words); });
+}
+
+}  // namespace lact::cli

@@ -1,0 +1,106 @@
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "lact/base/error.h"
+#include "lact/base/progress.h"
+#include "lact/cli/lm.h"
+#include "lact/cli/lm_text.h"
+#include "lact/data/text/encode.h"
+#include "lact/data/text/text_file.h"
+#include "lact/eval/text_score.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace lact::cli {
+
+namespace {
+
+struct Words {
+  std::string model, tokenizer, precision = "f32";
+  std::vector<std::string> texts;
+  bool json = false;
+};
+
+struct Score {
+  std::string file;
+  int64_t tokens = 0, scored = 0, bytes = 0;
+  double nats = 0;
+
+  nlohmann::ordered_json json() const {
+    const double loss = nats / double(scored);
+    return {{"file", file},
+            {"tokens", tokens},
+            {"bytes", bytes},
+            {"loss", loss},
+            {"perplexity", std::exp(loss)},
+            {"bits_per_byte", nats / std::log(2.0) / double(bytes)}};
+  }
+};
+
+Score score(const LoadedLm& lm, const std::string& file) {
+  models::LmStream stream(lm.model);
+  eval::TextScorer scorer(stream);
+  Progress progress("score " + std::filesystem::path(file).filename().string(), 0);
+  std::vector<int64_t> pending;
+  const auto chunk = size_t(lm.model->config().chunk_size);
+  const auto read = data::encode_file(*lm.tokenizer, file, [&](const std::vector<int32_t>& tokens) {
+    for (const int32_t token : tokens) {
+      pending.push_back(token);
+      if (pending.size() < chunk) continue;
+      scorer.read(pending);
+      pending.clear();
+      progress.update(stream.position(), fmt::format("loss {:.4f}", scorer.mean()));
+    }
+  });
+  scorer.read(pending);
+  LACT_CHECK(scorer.scored() > 0, "{}: has one token, expected at least two to predict one", file);
+  return {file, stream.position(), scorer.scored(), int64_t(read.bytes), scorer.total()};
+}
+
+void run(const Words& words) {
+  const auto files = data::find_text_files(words.texts);
+  const LoadedLm lm = load_lm(words.model, words.tokenizer, words.precision);
+  std::vector<Score> scores;
+  for (const auto& file : files) scores.push_back(score(lm, file));
+  if (scores.size() > 1) {
+    Score all;
+    all.file = "all";
+    for (const auto& one : scores) {
+      all.tokens += one.tokens, all.scored += one.scored, all.bytes += one.bytes, all.nats += one.nats;
+    }
+    scores.push_back(all);
+  }
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const auto& one : scores) rows.push_back(one.json());
+  if (words.json) {
+    std::cout << rows.dump(2) << "\n";
+    return;
+  }
+  std::cout << fmt::format("{:<40}{:>10}{:>10}{:>12}{:>15}\n", "file", "tokens", "loss", "perplexity",
+                           "bits per byte");
+  for (const auto& row : rows) {
+    std::cout << fmt::format("{:<40}{:>10}{:>10.4f}{:>12.3f}{:>15.4f}\n",
+                             std::filesystem::path(row["file"].get<std::string>()).filename().string(),
+                             row["tokens"].get<int64_t>(), row["loss"].get<double>(),
+                             row["perplexity"].get<double>(), row["bits_per_byte"].get<double>());
+  }
+}
+
+}  // namespace
+
+void add_lm_score(CLI::App& task) {
+  const auto words = std::make_shared<Words>();
+  auto* verb = task.add_subcommand("score", "Loss, perplexity and bits per byte of texts, each read whole");
+  verb->footer("Example: lact lm score --model run book.txt");
+  verb->add_option("-m,--model", words->model, "Model folder")->required();
+  verb->add_option("TEXT", words->texts, "Text files or folders, plain or gzip")->required();
+  verb->add_option("--tokenizer", words->tokenizer,
+                   "bytes or a SentencePiece model; by default the model folder's");
+  verb->add_option("--precision", words->precision, "f32 or bf16")->capture_default_str();
+  verb->add_flag("--json", words->json, "Print for a program to read");
+  verb->callback([words] { run(*words); });
+}
+
+}  // namespace lact::cli

@@ -1,0 +1,152 @@
+#include "lact/data/text/train_tokenizer.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+#include "lact/base/error.h"
+#include "lact/base/options.h"
+#include "lact/data/text/sentencepiece_library.h"
+#include "lact/data/text/text_file.h"
+#include "lact/data/text/utf8.h"
+#include "lact/io/atomic_file.h"
+
+namespace lact::data {
+
+namespace {
+
+// SentencePiece skips sentences above 4192 bytes, so longer lines are cut.
+constexpr size_t kSentenceBytes = 4096;
+
+/// The lines of all files one after the other, without those that hold nothing but white space.
+class Lines {
+ public:
+  explicit Lines(std::vector<std::string> files) : files_(std::move(files)) {}
+
+  bool next(std::string& sentence) {
+    do {
+      if (!fill()) return false;
+      std::string_view rest = std::string_view(pending_).substr(begin_);
+      const size_t newline = rest.find('\n');
+      const size_t length = newline <= kSentenceBytes ? newline : cut(rest);
+      sentence = rest.substr(0, length);
+      begin_ += std::min(length + (length == newline ? 1 : 0), rest.size());
+      if (sentence.ends_with('\r')) sentence.pop_back();
+    } while (sentence.find_first_not_of(" \t\r\f\v") == std::string::npos);
+    return true;
+  }
+
+ private:
+  /// Holds enough text for a sentence, or all that is left of the file; false after the last file.
+  bool fill() {
+    while (pending_.size() - begin_ <= kSentenceBytes) {
+      if (file_ == nullptr) {
+        if (begin_ < pending_.size()) return true;
+        if (index_ == files_.size()) return false;
+        file_ = std::make_unique<TextFile>(files_[index_++]);
+      }
+      std::string block;
+      if (!file_->next(block)) file_.reset();
+      pending_.erase(0, begin_);
+      begin_ = 0;
+      pending_ += block;
+    }
+    return true;
+  }
+
+  static size_t cut(std::string_view text) {
+    if (text.size() <= kSentenceBytes) return text.size();
+    const std::string_view part = text.substr(0, kSentenceBytes);
+    const size_t blank = part.rfind(' ');
+    return blank != part.npos && blank > 0 ? blank : whole_utf8_characters(part);
+  }
+
+  std::vector<std::string> files_;
+  size_t index_ = 0;  // of the next file
+  std::unique_ptr<TextFile> file_;
+  std::string pending_;
+  size_t begin_ = 0;  // of what is not given yet in pending_
+};
+
+void check(const TrainTokenizerOptions& options) {
+  LACT_CHECK(!options.output.empty(), "the name of the tokenizer to write is empty");
+  LACT_CHECK(options.pieces.vocabulary_size >= 4 && options.pieces.vocabulary_size <= 1000000,
+             "the vocabulary size is {}, expected 4 to 1000000", options.pieces.vocabulary_size);
+  LACT_CHECK(options.pieces.character_coverage >= 0.98 && options.pieces.character_coverage <= 1,
+             "the character coverage is {}, expected 0.98 to 1", options.pieces.character_coverage);
+  LACT_CHECK(options.pieces.max_sentences >= 0, "the number of sentences is {}, expected 0 (all) or more",
+             options.pieces.max_sentences);
+}
+
+std::unordered_map<std::string, std::string> settings_of(const TrainTokenizerOptions& options) {
+  std::unordered_map<std::string, std::string> settings = {
+      {"model_type", std::string(options::word_of(options.pieces.model_type))},
+      {"vocab_size", std::to_string(options.pieces.vocabulary_size)},
+      {"byte_fallback", options.pieces.byte_fallback ? "true" : "false"},
+      {"character_coverage", fmt::format("{}", options.pieces.character_coverage)},
+      {"input_sentence_size", std::to_string(options.pieces.max_sentences)},
+      {"shuffle_input_sentence", "true"},
+      {"split_digits", options.pieces.split_digits ? "true" : "false"},
+      {"normalization_rule_name", "identity"},
+      {"add_dummy_prefix", "true"},
+      {"remove_extra_whitespaces", "false"},
+      {"allow_whitespace_only_pieces", "true"},
+      {"num_threads", "4"},  // fixed, as the sums of unigram training depend on it
+      {"minloglevel", "3"},
+  };
+  if (!options.pieces.byte_fallback) settings["user_defined_symbols"] = "\n";
+  return settings;
+}
+
+[[noreturn]] void explain(const std::string& mistake, const TrainTokenizerOptions& options) {
+  const auto number_behind = [&](std::string_view words) -> long long {
+    long long number = -1;
+    const size_t place = mistake.find(words);
+    if (place == std::string::npos) return -1;
+    return std::sscanf(mistake.c_str() + place + words.size(), "%lld", &number) == 1 ? number : -1;
+  };
+  if (const long long most = number_behind("Please set it to a value <="); most >= 0) {
+    fail("{}: the vocabulary size is {}, but the text supports at most {}", options.output,
+         options.pieces.vocabulary_size, most);
+  }
+  if (const long long least =
+          number_behind(fmt::format("required_chars. {} vs", options.pieces.vocabulary_size));
+      least >= 0) {
+    fail("{}: the vocabulary size is {}, but the characters of the text and the special pieces need {}",
+         options.output, options.pieces.vocabulary_size, least);
+  }
+  std::string line = mistake;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  fail("{}: no tokenizer can be trained on this text: {}", options.output, line);
+}
+
+}  // namespace
+
+void train_sentencepiece(const TrainTokenizerOptions& options) {
+  check(options);
+  Lines lines(find_text_files(options.files));
+  // SentencePiece stops the whole program when it gets no text.
+  std::string first;
+  LACT_CHECK(lines.next(first), "{}: no tokenizer can be trained: the text is empty", options.output);
+  bool has_first = true;
+  const TrainedModel model = train_with_sentencepiece(settings_of(options), [&](std::string& sentence) {
+    if (!has_first) return lines.next(sentence);
+    has_first = false;
+    sentence = first;
+    return true;
+  });
+  if (!model.mistake.empty()) explain(model.mistake, options);
+  io::write_file_atomically(options.output, [&](io::FileWriter& writer) { writer.write(model.bytes); });
+}
+
+std::string why_no_training() {
+  try {
+    load_sentencepiece();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace lact::data

@@ -1,0 +1,72 @@
+#include "lact/models/lm/sampling.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "lact/base/error.h"
+
+namespace lact::models {
+
+void SamplingOptions::check() const {
+  LACT_CHECK(temperature >= 0 && std::isfinite(temperature),
+             "[generate] temperature is {}, expected 0 or a positive number", temperature);
+  LACT_CHECK(top_k >= 0, "[generate] top_k is {}, expected 0 or more", top_k);
+  LACT_CHECK(top_p > 0 && top_p <= 1, "[generate] top_p is {}, expected more than 0 and at most 1", top_p);
+  LACT_CHECK(repetition_penalty > 0 && std::isfinite(repetition_penalty),
+             "[generate] repetition_penalty is {}, expected a positive number", repetition_penalty);
+  LACT_CHECK(penalty_window >= 0, "[generate] penalty_window is {}, expected 0 or more", penalty_window);
+}
+
+Sampler::Sampler(const SamplingOptions& options) : options_(options), random_(uint64_t(options.seed)) {
+  options.check();
+}
+
+void Sampler::note(int64_t token) {
+  recent_.push_back(token);
+  if (int64_t(recent_.size()) > options_.penalty_window) recent_.pop_front();
+}
+
+int64_t Sampler::draw(const at::Tensor& all_logits) {
+  const at::Tensor wide = all_logits.to(at::kDouble).contiguous();
+  std::vector<double> logits(wide.data_ptr<double>(), wide.data_ptr<double>() + wide.numel());
+  if (std::any_of(logits.begin(), logits.end(), [](double x) { return std::isnan(x); })) {
+    throw NonFinite("[generate] the model's logits contain NaN");
+  }
+  if (options_.repetition_penalty != 1) {
+    for (const int64_t token : std::set<int64_t>(recent_.begin(), recent_.end())) {
+      double& logit = logits[size_t(token)];
+      logit = logit > 0 ? logit / options_.repetition_penalty : logit * options_.repetition_penalty;
+    }
+  }
+  std::vector<int64_t> order(logits.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(i);
+  const auto likelier = [&](int64_t a, int64_t b) {
+    return logits[size_t(a)] != logits[size_t(b)] ? logits[size_t(a)] > logits[size_t(b)] : a < b;
+  };
+  if (options_.temperature == 0) return *std::min_element(order.begin(), order.end(), likelier);
+
+  std::sort(order.begin(), order.end(), likelier);
+  if (options_.top_k > 0 && options_.top_k < int64_t(order.size())) order.resize(size_t(options_.top_k));
+  std::vector<double> weights;
+  double total = 0;
+  for (const int64_t token : order) {
+    weights.push_back(
+        std::exp((logits[size_t(token)] - logits[size_t(order.front())]) / options_.temperature));
+    total += weights.back();
+  }
+  double kept = 0;
+  size_t count = 0;
+  while (count < weights.size() && kept < options_.top_p * total) kept += weights[count++];
+  double place = random_.uniform() * kept;
+  for (size_t i = 0; i < count; ++i) {
+    place -= weights[i];
+    if (place < 0) return order[i];
+  }
+  return order[count - 1];
+}
+
+}  // namespace lact::models

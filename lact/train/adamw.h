@@ -1,0 +1,61 @@
+// AdamW: Adam with decoupled weight decay. Parameters and moments are kept in float32 or wider, whatever type
+// the model computes in.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace torch::nn {
+class Module;
+}
+
+namespace lact::train {
+
+struct AdamWOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("beta1", beta1, "decay of the mean of gradients");
+    field("beta2", beta2, "decay of the mean of squared gradients");
+    field("epsilon", epsilon, "added to the root of the mean square");
+    field("weight_decay", weight_decay, "decoupled decay of matrices; vectors are not decayed");
+  }
+  bool operator==(const AdamWOptions&) const = default;
+};
+
+class AdamW {
+ public:
+  AdamW(const torch::nn::Module& model, const AdamWOptions& options);
+
+  void zero_gradients();
+
+  /// The Euclidean norm of all gradients together.
+  double gradient_norm() const;
+  void scale_gradients(double factor);
+
+  void step(double rate);
+
+  /// Moments and step count under names that begin with "adam.".
+  void save(std::map<std::string, at::Tensor>& tensors) const;
+  /// Throws a sentence that names `file` if one is missing or has another shape.
+  void load(const std::map<std::string, at::Tensor>& tensors, const std::string& file);
+
+ private:
+  struct Slot {
+    std::string name;
+    at::Tensor parameter, mean, square;
+  };
+  AdamWOptions options_;
+  std::vector<Slot> slots_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace lact::train

@@ -1,0 +1,33 @@
+// What the trainer needs to know of a task: a model, numbered batches and their loss. It knows nothing else
+// of text, views or video.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace lact::train {
+
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  virtual torch::nn::Module& model() = 0;
+
+  /// The mean loss of a batch. Batches are numbered from 0, and a number always means the same data: the data
+  /// position of a run is a count.
+  virtual at::Tensor loss(int64_t batch) = 0;
+
+  virtual int64_t tokens_per_batch() const = 0;
+  virtual double flops_per_batch() const = 0;  ///< forward and backward
+
+  /// Figures on data that is not trained on, such as {"loss", 3.2}.
+  virtual std::map<std::string, double> validate() { return {}; }
+
+  /// Writes the model in the form that other commands read.
+  virtual void export_model(const std::string& folder) = 0;
+};
+
+}  // namespace lact::train

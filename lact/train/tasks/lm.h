@@ -1,0 +1,54 @@
+// Training a language model: next-token loss on sequences of tokens.
+#pragma once
+
+#include <memory>
+
+#include "lact/data/text/token_source.h"
+#include "lact/data/text/tokenizer.h"
+#include "lact/models/lm/model.h"
+#include "lact/train/task.h"
+
+namespace lact::train {
+
+struct LmBatches {
+  int64_t batch = 8;
+  int64_t length = 1024;
+  int64_t valid_sequences = 16;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("batch", batch, "sequences of a batch");
+    field("length", length, "tokens of a sequence");
+    field("valid_sequences", valid_sequences, "sequences of a validation");
+  }
+  bool operator==(const LmBatches&) const = default;
+
+  void check() const;
+};
+
+class LmTask : public Task {
+ public:
+  /// Sequences of `valid` are never trained on; without it there is no validation.
+  LmTask(std::shared_ptr<models::LanguageModel> model, std::shared_ptr<data::Tokenizer> tokenizer,
+         std::shared_ptr<data::TokenSource> train, std::shared_ptr<data::TokenSource> valid,
+         const LmBatches& batches);
+
+  torch::nn::Module& model() override { return *model_; }
+  at::Tensor loss(int64_t batch) override;
+  int64_t tokens_per_batch() const override { return batches_.batch * batches_.length; }
+  double flops_per_batch() const override;
+  std::map<std::string, double> validate() override;
+  void export_model(const std::string& folder) override;
+
+ private:
+  /// [batch, length + 1]
+  at::Tensor read(const data::TokenSource& source, int64_t first, int64_t count) const;
+  at::Tensor mean_loss(const at::Tensor& ids);
+
+  std::shared_ptr<models::LanguageModel> model_;
+  std::shared_ptr<data::Tokenizer> tokenizer_;
+  std::shared_ptr<data::TokenSource> train_, valid_;
+  LmBatches batches_;
+};
+
+}  // namespace lact::train

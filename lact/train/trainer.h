@@ -1,0 +1,70 @@
+// The training loop of every task: AdamW, warm-up and cosine, clipping, accumulation, skipped steps, moving
+// average, checkpoints that continue bit for bit, and a record of what happened.
+#pragma once
+
+#include <string>
+
+#include "lact/train/adamw.h"
+#include "lact/train/task.h"
+
+namespace lact::train {
+
+struct TrainOptions {
+  int64_t steps = 1000;
+  int64_t accumulate = 1;
+  double rate = 1e-3;
+  double rate_floor = 0.1;
+  int64_t warmup = 50;
+  AdamWOptions adamw;
+  double clip = 1;
+  double skip_above = 20;
+  double ema = 0;
+  int64_t seed = 1;
+  int64_t validate_every = 200;
+  int64_t save_every = 200;
+  int64_t keep = 2;
+  int64_t log_every = 10;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("steps", steps, "optimizer steps");
+    field("accumulate", accumulate, "batches whose gradients are added up for one step");
+    field("rate", rate, "highest learning rate");
+    field("rate_floor", rate_floor, "last learning rate as a share of the highest");
+    field("warmup", warmup, "steps until the highest learning rate");
+    field("adamw", adamw, "the optimizer");
+    field("clip", clip, "largest norm of the gradient; 0 does not clip");
+    field("skip_above", skip_above,
+          "a step whose gradient norm is so many times the median of the last ones is skipped; 0 skips none");
+    field("ema", ema, "decay of a moving average of the weights, which is then what is saved; 0 is none");
+    field("seed", seed, "seed of initial weights and data order");
+    field("validate_every", validate_every, "steps between validations; 0 is none");
+    field("save_every", save_every, "steps between checkpoints");
+    field("keep", keep, "checkpoints kept");
+    field("log_every", log_every, "steps between records in metrics.jsonl");
+  }
+  bool operator==(const TrainOptions&) const = default;
+
+  /// Throws one sentence for values that cannot work.
+  void check() const;
+};
+
+struct RunOptions {
+  std::string folder;      ///< checkpoints/, metrics.jsonl, tensorboard/ and the exported model
+  std::string title;       ///< of the progress line
+  int64_t stop_after = 0;  ///< stops cleanly after this step, as if interrupted; 0 runs to the end
+  bool resume = false;     ///< continues from the newest checkpoint, if there is one
+};
+
+struct TrainResult {
+  int64_t step = 0;  ///< steps done, skipped ones included
+  int64_t skipped = 0;
+  bool finished = false;  ///< false: interrupted
+  double loss = 0;        ///< of the last step
+  double seconds = 0;     ///< of this call
+  std::map<std::string, double> validation;
+};
+
+TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run);
+
+}  // namespace lact::train
