@@ -1,5 +1,7 @@
 #include "lact/base/memory_use.h"
 
+#include <malloc.h>
+
 #include <fstream>
 #include <string>
 
@@ -23,5 +25,8 @@ int64_t status_bytes(const std::string& name) {
 
 int64_t resident_bytes() { return status_bytes("VmRSS:"); }
 int64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
+
+// A fixed threshold: by itself it grows with the largest block freed, and the heap with it.
+void return_freed_memory() { mallopt(M_MMAP_THRESHOLD, 128 * 1024); }
 
 }  // namespace lact

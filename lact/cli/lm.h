@@ -19,6 +19,7 @@ void add_lm_generate(CLI::App& task);
 void add_lm_ingest(CLI::App& task);
 void add_lm_score(CLI::App& task);
 void add_lm_tokenizer(CLI::App& task);
+void add_lm_demo(CLI::App& task);
 
 /// A model folder with its tokenizer: tokenizer.model if the folder holds one, else bytes.
 struct LoadedLm {

@@ -65,7 +65,8 @@ void run(const Words& words) {
     };
     for (const auto& file : files) {
       if (stream.position() > 0 || bytes > 0) feed({lm.tokenizer->end_of_text()});
-      bytes += encode_file(*lm.tokenizer, file, feed).bytes;
+      // Small pieces of text, so that memory does not depend on the length.
+      bytes += encode_file(*lm.tokenizer, file, feed, {.usual = 1024}).bytes;
     }
     stream.read(pending);
   }

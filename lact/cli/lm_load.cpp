@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/memory_use.h"
 #include "lact/base/options.h"
 #include "lact/cli/lm.h"
 #include "lact/models/lm/folder.h"
@@ -18,6 +19,7 @@ LoadedLm load_lm(const std::string& folder, const std::string& tokenizer, const 
   LACT_CHECK(loaded.tokenizer->vocabulary_size() <= config.vocabulary_size,
              "{}: the tokenizer ({}) has {} tokens but the model's vocabulary is {}", folder,
              loaded.tokenizer->description(), loaded.tokenizer->vocabulary_size(), config.vocabulary_size);
+  return_freed_memory();
   loaded.model = models::load_lm(folder);
   loaded.model->set_compute_type(train::compute_type(type));
   loaded.model->eval();

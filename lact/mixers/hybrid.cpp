@@ -7,6 +7,7 @@
 namespace lact {
 
 void HybridState::visit(StateVisitor& visitor, const std::string& prefix) {
+  if (tail.defined()) visitor.tensor(prefix + "tail", tail, -1);
   attention->visit(visitor, prefix + "attention.");
   if (memory) memory->visit(visitor, prefix + "memory.");
 }
@@ -27,6 +28,7 @@ HybridMixer::HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
 
 std::unique_ptr<State> HybridMixer::initial_state(int64_t batch) {
   auto state = std::make_unique<HybridState>();
+  state->tail = projection_->initial_tail(batch);
   state->attention = attention_->initial_state(batch);
   if (memory_) state->memory = memory_->initial_state(batch);
   return state;
@@ -40,7 +42,7 @@ Projected HybridMixer::rescale(const Projected& in) const {
 at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& any_state) {
   check_tokens(x, layout);
   auto& state = dynamic_cast<HybridState&>(any_state);
-  const Projected raw = projection_->in(x);
+  const Projected raw = projection_->in(x, state.tail);
   const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw);
   const at::Tensor local =
       attention_->mix(rescaled_ == Rescaled::attention ? rescaled : raw, layout, *state.attention);

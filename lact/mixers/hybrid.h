@@ -19,6 +19,7 @@ constexpr std::array<std::pair<Rescaled, std::string_view>, 3> enum_names(Rescal
 }
 
 struct HybridState : State {
+  at::Tensor tail;                           ///< of the projection's convolution; undefined without one
   std::unique_ptr<State> attention, memory;  ///< memory is empty where the mixer has none
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;

@@ -14,11 +14,39 @@ Projection::Projection(int64_t model_dim, const ProjectionConfig& config) {
     q_norm_ = register_module("q_norm", std::make_shared<nn::Norm>(model_dim, options));
     k_norm_ = register_module("k_norm", std::make_shared<nn::Norm>(model_dim, options));
   }
+  if (config.conv_width > 0) {
+    // Begins as the token itself.
+    at::Tensor weights = at::zeros({config.conv_width, 3 * model_dim});
+    weights[config.conv_width - 1].fill_(1);
+    conv_ = register_parameter("conv", weights);
+  }
+}
+
+at::Tensor Projection::initial_tail(int64_t batch) const {
+  if (!conv_.defined()) return {};
+  return at::zeros({batch, conv_.size(0) - 1, conv_.size(1)}, conv_.options()).detach();
 }
 
 Projected Projection::in(const at::Tensor& x) const {
+  LACT_ASSERT(!conv_.defined());
+  at::Tensor none;
+  return in(x, none);
+}
+
+Projected Projection::in(const at::Tensor& x, at::Tensor& tail) const {
   LACT_CHECK(x.dim() == 3, "[mixer] the input has shape {}, expected [B, T, M]", x.sizes().vec());
-  const auto qkv = qkv_->forward(x).chunk(3, -1);
+  at::Tensor joined = qkv_->forward(x);
+  if (conv_.defined()) {
+    // y_t = Σ_j w_j x_{t-j}
+    const int64_t tokens = joined.size(1), before = conv_.size(0) - 1;
+    const at::Tensor row = at::cat({tail.to(joined.scalar_type()), joined}, 1);
+    const at::Tensor weights = conv_.to(joined.scalar_type());
+    joined = row.narrow(1, 0, tokens) * weights[0];
+    for (int64_t i = 1; i <= before; ++i) joined = joined + row.narrow(1, i, tokens) * weights[i];
+    // A copy: a view would keep the whole piece in memory.
+    tail = row.narrow(1, tokens, before).clone();
+  }
+  const auto qkv = joined.chunk(3, -1);
   if (!q_norm_) return {x, qkv[0], qkv[1], qkv[2]};
   return {x, q_norm_->forward(qkv[0]), k_norm_->forward(qkv[1]), qkv[2]};
 }

@@ -12,6 +12,7 @@ struct ProjectionConfig {
   bool output_bias = false;
   bool qk_norm = false;
   double qk_norm_epsilon = 1e-5;
+  int64_t conv_width = 0;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -19,6 +20,9 @@ struct ProjectionConfig {
     field("output_bias", output_bias, "bias of the output projection");
     field("qk_norm", qk_norm, "RMS-norm of q and k over the whole model width");
     field("qk_norm_epsilon", qk_norm_epsilon, "epsilon of that norm");
+    field("conv_width", conv_width,
+          "causal convolution of each channel of q, k, v over so many tokens, as linear-attention models have; "
+          "0 is none, as in the paper");
   }
   bool operator==(const ProjectionConfig&) const = default;
 };
@@ -28,12 +32,17 @@ class Projection : public torch::nn::Module {
  public:
   Projection(int64_t model_dim, const ProjectionConfig& config);
 
+  /// `tail`: the tokens before x that the convolution still sees, from `initial_tail` and then from call to call.
+  Projected in(const at::Tensor& x, at::Tensor& tail) const;
+  /// The same without convolution.
   Projected in(const at::Tensor& x) const;
+  at::Tensor initial_tail(int64_t batch) const;  ///< [B, conv_width - 1, 3M]; undefined without convolution
   at::Tensor out(const at::Tensor& mixed) const;
 
  private:
   std::shared_ptr<nn::Linear> qkv_, output_;
   std::shared_ptr<nn::Norm> q_norm_, k_norm_;
+  at::Tensor conv_;  ///< [conv_width, 3M], the last row for the token itself; undefined without convolution
 };
 
 }  // namespace lact

@@ -1,12 +1,16 @@
 #include "lact/mixers/single.h"
 
+#include "lact/base/error.h"
 #include "lact/mixers/checks.h"
 
 namespace lact {
 
 SingleMixer::SingleMixer(int64_t model_dim, const ProjectionConfig& projection, std::shared_ptr<Core> core)
     : projection_(register_module("projection", std::make_shared<Projection>(model_dim, projection))),
-      core_(register_module("core", std::move(core))) {}
+      core_(register_module("core", std::move(core))) {
+  LACT_CHECK(projection.conv_width == 0, "[mixer] conv_width is {}, expected 0 in a layer of one core",
+             projection.conv_width);
+}
 
 std::unique_ptr<State> SingleMixer::initial_state(int64_t batch) { return core_->initial_state(batch); }
 

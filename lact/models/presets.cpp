@@ -43,6 +43,7 @@ ModelConfig make() {
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> rows = {
       {"lm_tiny", "bytes; trains on a processor", make<lm_tiny>},
+      {"lm_recall", "learns the built-in recall text in minutes", make<lm_recall>},
       {"lm_small", "a first model of words", make<lm_small>},
       {"lm_760m", "the paper's smaller language model", make<lm_760m>},
       {"lm_3b", "the paper's larger language model", make<lm_3b>},

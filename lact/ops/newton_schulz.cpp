@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/ops/paths.h"
 
 namespace lact::ops {
 
@@ -24,6 +25,7 @@ at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& 
              "[newton_schulz] the input has dtype {}, expected a floating point type",
              toString(gradient.scalar_type()));
   LACT_CHECK(options.steps >= 0, "[newton_schulz] steps is {}, expected 0 or more", options.steps);
+  if (fused_paths() && fused::fits(gradient, options)) return fused::newton_schulz(gradient, options);
   return reference::newton_schulz(gradient, options);
 }
 

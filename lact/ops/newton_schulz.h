@@ -51,4 +51,10 @@ namespace reference {
 at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options);
 }
 
+/// Small float32 matrices on a processor, with a backward pass of its own.
+namespace fused {
+bool fits(const at::Tensor& gradient, const NewtonSchulzOptions& options);
+at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options);
+}  // namespace fused
+
 }  // namespace lact::ops

@@ -241,7 +241,8 @@ TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     Draw draw(seed);
     const ttt::LactConfig memory = draw_memory(draw);
-    const HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw), memory,
+    const HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw),
+                                      draw.one_of({MemoryKind::lact, MemoryKind::lact, MemoryKind::none}), memory,
                                       draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none})};
     const LactLayerConfig lact = {draw_projection(draw), memory};
     const AttentionLayerConfig attention = {draw_projection(draw), draw_attention(draw)};
@@ -270,7 +271,7 @@ TEST(Cost, ParametersAreThoseOfTheBlocks) {
     Draw draw(seed);
     LmConfig lm;
     lm.model_dim = kWidth;
-    lm.layer = {draw_projection(draw), draw_attention(draw), draw_memory(draw)};
+    lm.layer = {draw_projection(draw), draw_attention(draw), MemoryKind::lact, draw_memory(draw)};
     using nn::FeedForwardKind;
     lm.feed_forward = {
         draw.one_of({FeedForwardKind::swiglu, FeedForwardKind::gelu, FeedForwardKind::gelu_tanh}), 40,

@@ -142,5 +142,32 @@ TEST(NewtonSchulz, BadInputGetsASentence) {
   EXPECT_SENTENCE(newton_schulz(at::randn({3, 3}), {.steps = -1}), "steps is -1");
 }
 
+TEST(NewtonSchulz, FusedPathEqualsReference) {
+  for (const auto& [rows, cols] : {std::pair{1, 1}, {3, 5}, {16, 16}, {32, 32}, {33, 17}, {40, 100}, {128, 64}, {96, 96}}) {
+    for (const auto coefficients : {Coefficients::fixed, Coefficients::variable}) {
+      const NewtonSchulzOptions options = {.coefficients = coefficients};
+      at::Tensor x = at::randn({2, 3, rows, cols}, at::kFloat);
+      x[0][0].zero_();  // a head without a gradient
+      const at::Tensor weighting = at::randn_like(x);
+      const auto value_and_gradient = [&](auto function) {
+        const at::Tensor leaf = x.clone().requires_grad_(true);
+        const at::Tensor y = function(leaf, options);
+        (y * weighting).sum().backward();
+        return std::pair(y.detach(), leaf.grad());
+      };
+      ASSERT_TRUE(fused::fits(x, options));
+      const auto [value, gradient] = value_and_gradient(fused::newton_schulz);
+      const auto [expected, expected_gradient] = value_and_gradient(reference::newton_schulz);
+      EXPECT_LT(lact::testing::difference(value, expected), 1e-4) << rows << " x " << cols;
+      if (rows == 1 && cols == 1) continue;  // a sign has no gradient
+      // The zero matrix's gradient is 1 / epsilon times larger than the others'; each is compared by itself.
+      for (int64_t i = 0; i < 6; ++i) {
+        const at::Tensor own = gradient.flatten(0, 1)[i], other = expected_gradient.flatten(0, 1)[i];
+        EXPECT_LT(lact::testing::difference(own, other), 2e-3) << rows << " x " << cols << ", matrix " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lact::ops

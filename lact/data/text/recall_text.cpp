@@ -93,14 +93,14 @@ RecallText recall_text(const RecallTextOptions& options, uint64_t seed, int64_t 
     }
     const bool tell = told.empty() || (int64_t(told.size()) < facts && random.below(5) < 2);
     if (tell) {
-      const Fact fact = {names[told.size()], random.choice(known->things), int64_t(text.words.size()) + 2};
-      say(text, {"note", fact.name, fact.thing, "."});
+      const Fact fact = {names[told.size()], random.choice(known->things), int64_t(text.words.size()) + 1};
+      say(text, {"note", fact.thing, fact.name});
       told.push_back(fact);
     } else {
       Fact& fact = told[size_t(random.below(int64_t(told.size())))];
-      const int64_t place = int64_t(text.words.size()) + 2;
+      const int64_t place = int64_t(text.words.size()) + 1;
       text.answers.push_back({place, std::exchange(fact.mentioned, place)});
-      say(text, {"recall", fact.name, fact.thing, "."});
+      say(text, {fact.name, fact.thing});
     }
   }
   return text;

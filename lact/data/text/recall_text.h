@@ -1,6 +1,8 @@
 // The embedded default data: word-like text in which facts are told once and asked for long afterwards.
 //
-//   ... note Mirado tovu . the old harbour waits . note Kesali brem . ... recall Mirado tovu . ...
+//   ... note tovul Mirado note bremi Kesali ... the old harbour . ... Mirado tovul Kesali bremi ...
+//
+// "note" tells which thing belongs to a name; from then on the name may come up, and its thing has to follow.
 //
 // Names and things are bound anew in each document, so that nothing can be known by heart: an answer is
 // remembered from where it was told, or not at all. Generated from a seed, without end and without a
@@ -19,10 +21,10 @@ namespace lact::data {
 
 struct RecallTextOptions {
   int64_t names = 32;
-  int64_t things = 32;
-  int64_t facts = 24;
-  double filler = 0.15;
-  bool vary = true;
+  int64_t things = 16;
+  int64_t facts = 16;
+  double filler = 0.02;
+  bool vary = false;
 
   template <class Visitor>
   void visit(Visitor&& field) {

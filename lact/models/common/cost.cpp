@@ -113,6 +113,7 @@ CostPart projection_cost(std::string name, int64_t model_dim, const ProjectionCo
   std::vector<CostPart> parts = {linear_cost("qkv", model_dim, 3 * model_dim, config.qkv_bias),
                                  linear_cost("output", model_dim, model_dim, config.output_bias)};
   if (config.qk_norm) parts.push_back({"norms", 2 * model_dim});
+  if (config.conv_width > 0) parts.push_back({"convolution", 3 * model_dim * config.conv_width});
   return sum(std::move(name), parts);
 }
 

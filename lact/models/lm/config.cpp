@@ -1,5 +1,6 @@
 #include "lact/models/lm/config.h"
 
+#include "lact/base/error.h"
 #include "lact/models/common/config_checks.h"
 
 namespace lact::models {
@@ -42,6 +43,7 @@ void LmConfig::check() const {
   check_positive("chunk_size", double(chunk_size));
   check_positive("window_size", double(window_size));
   check_positive("init_std", init_std);
+  LACT_CHECK(embedding_std >= 0, "[config] embedding_std is {}, expected 0 or more", embedding_std);
 }
 
 ModelCost cost(const LmConfig& config) {

@@ -27,6 +27,7 @@ struct LmConfig {
   int64_t window_size = 2048;
   bool tie_embeddings = false;
   double init_std = 0.02;
+  double embedding_std = 0;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -39,7 +40,8 @@ struct LmConfig {
     field("chunk_size", chunk_size, "tokens that are written into the fast weights at once");
     field("window_size", window_size, "tokens that the sliding window covers, the present one included");
     field("tie_embeddings", tie_embeddings, "the output head shares the embeddings' matrix");
-    field("init_std", init_std, "standard deviation of the initial linear layers and embeddings");
+    field("init_std", init_std, "standard deviation of the initial linear layers");
+    field("embedding_std", embedding_std, "standard deviation of the initial embeddings; 0 is init_std");
   }
   bool operator==(const LmConfig&) const = default;
 

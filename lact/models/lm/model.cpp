@@ -29,7 +29,7 @@ LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
   }
   nn::init_linears(*this, config.init_std);
   at::NoGradGuard no_grad;
-  embeddings_.normal_(0, config.init_std);
+  embeddings_.normal_(0, config.embedding_std > 0 ? config.embedding_std : config.init_std);
 }
 
 at::Tensor LanguageModel::embed(const at::Tensor& ids) const {

@@ -17,6 +17,30 @@ LmConfig sized(int64_t model_dim, int64_t num_layers, int64_t attention_heads, i
 
 }  // namespace
 
+// Attention sees 8 words; what was said before has to be in the fast weights. The convolution lets a name meet
+// the word next to it, which windows of attention learn much more slowly.
+LmConfig lm_recall() {
+  LmConfig config;
+  config.vocabulary_size = 512;
+  config.model_dim = 64;
+  config.num_layers = 1;
+  config.layer = lm_layer(2, 1);
+  config.layer.projection.conv_width = 4;
+  config.layer.attention.rope->base = 100;
+  auto& memory = config.layer.memory;
+  memory.prepare_qk = {ttt::Preparation::silu, ttt::Preparation::l2_norm};
+  memory.rope_heads = 0;
+  memory.initial_weights = {};
+  memory.base_rate = 0.01;
+  memory.output_scale = ttt::OutputScale::none;
+  config.feed_forward.hidden_dim = 128;
+  config.chunk_size = 32;
+  config.window_size = 8;
+  config.init_std = 0.08;
+  config.embedding_std = 1;
+  return config;
+}
+
 LmConfig lm_tiny() {
   LmConfig config = sized(384, 6, 6, 512);
   config.vocabulary_size = 256;

@@ -131,8 +131,13 @@ TEST_P(AuthorsGolden, NumbersMatch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, AuthorsGolden, ::testing::Values("ops", "layers", "metrics", "baselines"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Folders, AuthorsGolden, ::testing::Values("ops", "layers", "metrics", "baselines", "models/lact_llm_momentum",
+                                           "models/lact_llm_momentum_muon_lowrank"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '/', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace lact::eval::golden

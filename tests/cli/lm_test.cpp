@@ -1,0 +1,224 @@
+// The language model's verbs as a user runs them.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lact/io/safetensors.h"
+#include "lact/models/lm/folder.h"
+#include "support/program.h"
+#include "support/tiny_lm.h"
+
+namespace lact::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using lact::testing::expect_mistake;
+using lact::testing::make_lm;
+using lact::testing::read_file;
+using lact::testing::run_program;
+using lact::testing::TemporaryFolder;
+using lact::testing::tiny_lm;
+using lact::testing::write_file;
+
+const std::string kTiny =
+    " --threads 1 --config lm_recall --set model_dim=16 --set layer.attention.num_heads=2 "
+    "--set feed_forward.hidden_dim=16 --batch 2 --length 48 --warmup 2 --log-every 1 ";
+
+class LmProgram : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return folder_ / name; }
+  std::string quoted(const std::string& name) const { return "'" + path(name) + "'"; }
+
+  /// A model folder for bytes.
+  std::string model(int64_t chunk = 8) {
+    models::save_lm(path("model"), *make_lm(tiny_lm(chunk)));
+    return quoted("model");
+  }
+
+  TemporaryFolder folder_;
+};
+
+std::string text_of(size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) text += fmt::format("the {} house of {} stands . ", text.size() % 97, text.size() % 31);
+  return text.substr(0, bytes);
+}
+
+TEST_F(LmProgram, TrainsResumesAndGivesTheSameModelBitForBit) {
+  const auto whole = run_program("lm train" + kTiny + "--steps 20 -o " + quoted("whole"));
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const auto json = nlohmann::json::parse(whole.out);
+  EXPECT_EQ(json["steps"], 20);
+
+  const auto half = run_program("lm train" + kTiny + "--steps 20 --stop-after 10 -o " + quoted("half"));
+  EXPECT_EQ(half.exit_code, 130);
+  EXPECT_THAT(half.err, ::testing::HasSubstr("lact lm train --resume"));
+  const auto rest = run_program("--threads 1 lm train --resume " + quoted("half"));
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_EQ(read_file(path("half/model.safetensors")), read_file(path("whole/model.safetensors")));
+  EXPECT_EQ(nlohmann::json::parse(rest.out)["loss"], json["loss"]);
+  for (const std::string name : {"run.json", "metrics.jsonl", "config.json"}) {
+    EXPECT_TRUE(fs::exists(path("half/" + name))) << name;
+  }
+  EXPECT_FALSE(fs::is_empty(path("half/tensorboard")));
+
+  expect_mistake("lm train" + kTiny + "--steps 20 -o " + quoted("whole"), "holds a run already");
+  expect_mistake("lm train --rate 1 --resume " + quoted("half"), "--rate cannot be changed");
+  expect_mistake("lm train --resume " + quoted("nothing"), "holds no run to resume");
+}
+
+TEST_F(LmProgram, ControlCSavesACheckpointAndSaysHowToGoOn) {
+  const std::string command = "lm train" + kTiny + "--steps 100000 -o " + quoted("run");
+  const auto outcome = run_program(command, "timeout --signal=INT 4");
+  EXPECT_EQ(outcome.exit_code, 124) << outcome.err;  // what `timeout` makes of it
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr("go on with: lact lm train --resume"));
+  const auto rest = run_program("--threads 1 lm train --stop-after 100000 --resume " + quoted("run"), "timeout --signal=INT 4");
+  EXPECT_THAT(rest.err, ::testing::HasSubstr("continuing after step"));
+}
+
+TEST_F(LmProgram, TrainsOnTextFilesWithAShareForValidation) {
+  fs::create_directories(path("books"));
+  write_file(path("books/one.txt"), text_of(4000));
+  write_file(path("books/two.txt"), text_of(3000));
+  const std::string data = " --data " + quoted("books") + " --cache " + quoted("cache");
+  const auto outcome = run_program("lm train" + kTiny + data + " --steps 3 --precision bf16 --recompute --ema 0.5 --accumulate 2 -o " + quoted("run"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(nlohmann::json::parse(outcome.out).contains("valid_loss"));
+  const auto scored = run_program("lm score --json -m " + quoted("run") + " " + quoted("books"));
+  ASSERT_EQ(scored.exit_code, 0) << scored.err;
+  const auto rows = nlohmann::json::parse(scored.out);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[2]["tokens"], 7000);
+  EXPECT_NEAR(rows[2]["bits_per_byte"].get<double>(), rows[2]["loss"].get<double>() / std::log(2.0), 0.02);
+}
+
+TEST_F(LmProgram, DryRunSaysWhatItWouldTake) {
+  const auto outcome = run_program("lm train" + kTiny + "--steps 10 --dry-run -o " + quoted("run"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const std::string word : {"parameters", "memory", "operations per token", "tokens/s", "time"}) {
+    EXPECT_THAT(outcome.out, ::testing::HasSubstr(word));
+  }
+  EXPECT_FALSE(fs::exists(path("run")));
+}
+
+TEST_F(LmProgram, GeneratesContinuesAndRemembers) {
+  const std::string lm = model();
+  write_file(path("book.txt"), text_of(100));
+  const std::string greedy = " --temperature 0 --max-tokens 20 --ignore-end --json ";
+  const auto direct = run_program("lm generate -m " + lm + greedy + "--prompt-file " + quoted("book.txt"));
+  ASSERT_EQ(direct.exit_code, 0) << direct.err;
+  const auto ingested = run_program("lm ingest --json -m " + lm + " " + quoted("book.txt") + " -o " + quoted("book.mem"));
+  ASSERT_EQ(ingested.exit_code, 0) << ingested.err;
+  EXPECT_EQ(nlohmann::json::parse(ingested.out)["tokens"], 100);
+  const std::string memory = " --memory " + quoted("book.mem");
+  const auto remembered = run_program("lm generate -m " + lm + greedy + memory + memory);
+  ASSERT_EQ(remembered.exit_code, 0) << remembered.err;
+  const auto rows = nlohmann::json::parse(remembered.out);
+  ASSERT_EQ(rows.size(), 2u);
+  const auto text = nlohmann::json::parse(direct.out)[0]["text"];
+  EXPECT_EQ(rows[0]["text"], text);
+  EXPECT_EQ(rows[1]["text"], text);
+
+  models::save_lm(path("other"), *make_lm(tiny_lm(), 8));
+  expect_mistake("lm generate -m " + quoted("other") + memory, "was made by another model");
+}
+
+TEST_F(LmProgram, MemoryDoesNotGrowWithTheLength) {
+  models::LmConfig config = tiny_lm(512, 512);
+  config.model_dim = 64;
+  models::save_lm(path("model"), *make_lm(config));
+  const auto peak_after = [&](size_t chunks) {
+    write_file(path("book.txt"), text_of(512 * chunks));
+    const auto outcome = run_program("--threads 1 lm ingest --json -m " + quoted("model") + " " + quoted("book.txt") + " -o " + quoted("book.mem"));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  const auto few = peak_after(4), many = peak_after(64);
+  EXPECT_EQ(many["tokens"], 64 * 512);
+  EXPECT_EQ(many["file_bytes"], few["file_bytes"]);
+  EXPECT_EQ(many["state_bytes"], few["state_bytes"]);
+  EXPECT_LE(many["peak_memory_bytes"].get<double>(), 1.01 * few["peak_memory_bytes"].get<double>());
+}
+
+TEST_F(LmProgram, EvaluatesLossRecallAndRuler) {
+  const std::string lm = model();
+  write_file(path("book.txt"), text_of(3000));
+  const auto loss = run_program("lm eval -m a=" + lm + " -m b=" + lm + " --data " + quoted("book.txt") +
+                                " --length 128 --sequences 3 --bucket 32 --json -o " + quoted("out"));
+  ASSERT_EQ(loss.exit_code, 0) << loss.err;
+  const auto json = nlohmann::json::parse(loss.out);
+  ASSERT_EQ(json["models"].size(), 2u);
+  EXPECT_EQ(json["models"][0]["loss"].size(), 4u);
+  EXPECT_EQ(json["models"][0]["loss"], json["models"][1]["loss"]);
+  EXPECT_TRUE(fs::exists(path("out/loss.svg")) && fs::exists(path("out/loss.json")));
+
+  const auto recall = run_program("lm eval --task recall -m " + lm + " --documents 4 --document-length 300");
+  ASSERT_EQ(recall.exit_code, 0) << recall.err;
+  EXPECT_THAT(recall.out, ::testing::HasSubstr("chance is 6.2%"));
+
+  const auto ruler = run_program("lm eval --task ruler -m " + lm + " --lengths 1200 --examples 2 --answer-tokens 8 --json");
+  ASSERT_EQ(ruler.exit_code, 0) << ruler.err;
+  EXPECT_EQ(nlohmann::json::parse(ruler.out)["models"][0]["scores"].size(), 6u);
+  expect_mistake("lm eval --task rule -m " + lm, "expected one of loss, recall, ruler");
+  expect_mistake("lm eval -m " + lm, "--data is missing");
+}
+
+TEST_F(LmProgram, MistakesAreOneSentence) {
+  const std::string lm = model();
+  const auto generate = [&](const std::string& rest) { return "lm generate -m " + lm + " " + rest; };
+  expect_mistake(generate(""), "give --prompt, --prompt-file or --memory");
+  expect_mistake(generate("--prompt a --temperature -2"), "temperature is -2");
+  expect_mistake(generate("--prompt-file " + quoted("absent")), "absent");
+  write_file(path("empty.txt"), "");
+  expect_mistake("lm score -m " + lm + " " + quoted("empty.txt"), "is empty");
+  expect_mistake("lm ingest -m " + lm + " " + quoted("empty.txt") + " -o " + quoted("x.mem"), "is empty");
+  EXPECT_FALSE(fs::exists(path("x.mem")));
+  expect_mistake("lm train" + kTiny + "--data " + quoted("empty.txt") + " -o " + quoted("run"), "is empty");
+  EXPECT_FALSE(fs::exists(path("run")));
+  write_file(path("latin.txt"), "caf\xe9 au lait");
+  expect_mistake("lm score -m " + lm + " " + quoted("latin.txt"), "not valid UTF-8");
+  expect_mistake(generate("--prompt-file " + quoted("latin.txt")), "not valid UTF-8");
+  expect_mistake(generate("--prompt \"$(printf 'a\\351b')\""), "byte 1 of the prompt (0xe9) is not valid UTF-8");
+  write_file(path("long.txt"), text_of((size_t{16} << 20) + 1));
+  expect_mistake(generate("--prompt-file " + quoted("long.txt")), "read longer texts with lact lm ingest");
+  write_file(path("short.txt"), "too short");
+  expect_mistake("lm train" + kTiny + "--data " + quoted("short.txt") + " --valid-share 0 -o " + quoted("run"), "fewer than one sequence");
+  expect_mistake("lm score -m " + quoted("nowhere") + " " + quoted("short.txt"), "is not a model folder");
+}
+
+TEST_F(LmProgram, ATokenizerThatDoesNotFitIsASentence) {
+  auto config = tiny_lm();
+  config.vocabulary_size = 100;
+  models::save_lm(path("model"), *make_lm(config));
+  expect_mistake("lm generate --prompt a -m " + quoted("model"), "has 256 tokens but the model's vocabulary is 100");
+  expect_mistake("lm train" + kTiny + "--set vocabulary_size=100 -o " + quoted("run"), "the model's vocabulary only 100");
+  write_file(path("model/tokenizer.model"), "garbage");
+  expect_mistake("lm generate --prompt a -m " + quoted("model"), "tokenizer.model");
+}
+
+TEST_F(LmProgram, DamagedWeightsAreASentence) {
+  const std::string lm = model(), file = path("model/model.safetensors");
+  const std::string bytes = read_file(file);
+  const auto with = [&](const std::string& changed, const std::string& sentence) {
+    write_file(file, changed);
+    expect_mistake("lm generate --prompt a -m " + lm, sentence);
+  };
+  with(bytes.substr(0, bytes.size() - 5), "model.safetensors");
+  with(bytes.substr(0, 4), "expected at least 8");
+  std::string huge = bytes;
+  huge[7] = '\x7f';
+  with(huge, "the header length is");
+  std::string broken = bytes;
+  broken[8] = '[';
+  with(broken, "model.safetensors");
+  std::string type = bytes;
+  type.replace(type.find("\"F32\""), 5, "\"X32\"");
+  with(type, "X32");
+  fs::remove(file);
+  expect_mistake("lm generate --prompt a -m " + lm, "holds neither model.safetensors nor");
+}
+
+}  // namespace
+}  // namespace lact::cli

@@ -1,0 +1,96 @@
+#include "lact/models/lm/memory_file.h"
+
+#include <filesystem>
+
+#include "lact/io/safetensors.h"
+#include "lact/models/lm/folder.h"
+#include "support/errors.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_lm.h"
+
+namespace lact::models {
+namespace {
+
+using lact::testing::make_lm;
+using lact::testing::random_ids;
+using lact::testing::TemporaryFolder;
+using lact::testing::tiny_lm;
+using lact::testing::tiny_lms;
+
+std::span<const int64_t> span(const at::Tensor& ids) { return {ids.data_ptr<int64_t>(), size_t(ids.numel())}; }
+
+TEST(MemoryFile, ContinuesAsIfNothingHadHappened) {
+  for (const auto& [name, config] : tiny_lms()) {
+    const TemporaryFolder folder;
+    const auto model = make_lm(config);
+    const std::string hash = fingerprint(*model);
+    for (const int64_t length : {1, 8, 21}) {
+      const at::Tensor text = random_ids(1, length), more = random_ids(1, 13);
+      LmStream stream(model);
+      stream.read(span(text));
+      save_memory(folder / "text.mem", stream, hash);
+      LmStream loaded = load_memory(folder / "text.mem", model, hash);
+      EXPECT_EQ(loaded.position(), length);
+      EXPECT_TRUE(loaded.next_logits().equal(stream.next_logits())) << name;
+      stream.read(span(more));
+      loaded.read(span(more));
+      EXPECT_TRUE(loaded.next_logits().equal(stream.next_logits())) << name;
+    }
+  }
+}
+
+TEST(MemoryFile, ItsSizeDoesNotDependOnTheLength) {
+  const TemporaryFolder folder;
+  const auto model = make_lm(tiny_lm());
+  const auto size_after = [&](int64_t length) {
+    const at::Tensor ids = random_ids(1, length);
+    LmStream stream(model);
+    stream.read(span(ids));
+    save_memory(folder / "text.mem", stream, "x");
+    return std::filesystem::file_size(folder / "text.mem");
+  };
+  EXPECT_EQ(size_after(40), size_after(400));
+}
+
+TEST(MemoryFile, MistakesAreSentences) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "text.mem";
+  const auto model = make_lm(tiny_lm());
+  const std::string hash = fingerprint(*model);
+  LmStream stream(model);
+  EXPECT_SENTENCE(save_memory(path, stream, hash), "nothing was read");
+  const at::Tensor ids = random_ids(1, 20);
+  stream.read(span(ids));
+  save_memory(path, stream, hash);
+
+  const auto other = make_lm(tiny_lm(), 99);
+  EXPECT_NE(fingerprint(*other), hash);
+  EXPECT_SENTENCE(load_memory(path, other, fingerprint(*other)), "was made by another model");
+
+  const auto file = io::read_safetensors(path);
+  const auto with = [&](auto change) {
+    auto changed = file;
+    change(changed);
+    io::write_safetensors(path, changed);
+  };
+  const std::string weights = "blocks.0.mixer0.memory.weights0";
+  ASSERT_EQ(file.tensors.count(weights), 1u);
+  with([&](auto& all) { all.tensors.erase(weights); });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "is missing");
+  with([&](auto& all) { all.tensors[weights] = at::ones({2, 2}); });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "has shape [2, 2]");
+  with([&](auto& all) { all.tensors[weights] = at::full_like(file.tensors.at(weights), std::nan("")); });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "finite numbers");
+  with([&](auto& all) { all.tensors["more"] = at::ones({1}); });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "not part of this model's memory");
+  with([&](auto& all) { all.tensors["position"] = at::full({1}, -4, at::kLong); });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "position is not a count");
+  with([&](auto& all) { all.metadata["kind"] = "something"; });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "is not a memory of a language model");
+  // A count that does not fit the tokens kept is found when the text goes on.
+  with([&](auto& all) { all.tensors["position"] = at::full({1}, 1000, at::kLong); });
+  EXPECT_SENTENCE(load_memory(path, model, hash).read(span(ids)), "the state ends at token 20");
+}
+
+}  // namespace
+}  // namespace lact::models

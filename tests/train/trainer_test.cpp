@@ -1,0 +1,255 @@
+#include "lact/train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <torch/nn/module.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "lact/base/log.h"
+#include "lact/train/checkpoint.h"
+#include "lact/train/ema.h"
+#include "lact/train/rate_schedule.h"
+#include "support/errors.h"
+#include "support/temporary_folder.h"
+
+namespace lact::train {
+namespace {
+
+using lact::testing::read_file;
+using lact::testing::TemporaryFolder;
+
+/// y = x w + b on noisy lines; draws its data from LibTorch's generator, so that the random state matters.
+struct Line : torch::nn::Module {
+  Line() {
+    weight = register_parameter("weight", at::zeros({3, 1}));
+    bias = register_parameter("bias", at::zeros({1}));
+  }
+  at::Tensor weight, bias;
+};
+
+class LineTask : public Task {
+ public:
+  torch::nn::Module& model() override { return line_; }
+  at::Tensor loss(int64_t batch) override {
+    seen.push_back(batch);
+    const at::Tensor x = at::randn({4, 3});
+    at::Tensor y = x.sum(1, true) + 2;
+    if (batch == nan_batch) y = y + std::nan("");
+    if (batch == infinite_batch) throw NonFinite("a rate is infinite");
+    if (batch == exploding_batch) y = y * 1e6;
+    return (at::matmul(x, line_.weight) + line_.bias - y).square().mean();
+  }
+  int64_t tokens_per_batch() const override { return 4; }
+  double flops_per_batch() const override { return 72; }
+  std::map<std::string, double> validate() override { return {{"loss", line_.weight.sub(1).abs().sum().item<double>()}}; }
+  void export_model(const std::string& folder) override { std::ofstream(folder + "/exported") << line_.weight; }
+
+  Line line_;
+  std::vector<int64_t> seen;
+  int64_t nan_batch = -1, infinite_batch = -1, exploding_batch = -1;
+};
+
+TrainOptions short_run() {
+  TrainOptions options;
+  options.steps = 20;
+  options.rate = 0.05;
+  options.warmup = 3;
+  options.save_every = 4;
+  options.validate_every = 10;
+  options.log_every = 1;
+  return options;
+}
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  TrainerTest() {
+    log::set_quiet(true);
+    at::manual_seed(4);
+  }
+  ~TrainerTest() override { log::set_quiet(false); }
+  RunOptions run(const std::string& name) const { return {.folder = folder_ / name, .title = "test"}; }
+  TemporaryFolder folder_;
+};
+
+TEST_F(TrainerTest, Learns) {
+  LineTask task;
+  auto options = short_run();
+  options.steps = 300;
+  const auto result = train(task, options, run("a"));
+  EXPECT_TRUE(result.finished);
+  EXPECT_LT(result.validation.at("loss"), 0.1);
+}
+
+TEST_F(TrainerTest, TwentyStepsEqualTenAndTenMore) {
+  for (const bool ema : {false, true}) {
+    auto options = short_run();
+    options.accumulate = 2;
+    options.ema = ema ? 0.9 : 0;
+    const std::string name = ema ? "ema" : "plain";
+    at::manual_seed(4);
+    LineTask whole;
+    train(whole, options, run(name + "_whole"));
+
+    at::manual_seed(4);
+    LineTask first;
+    auto half = run(name + "_half");
+    half.stop_after = 10;
+    EXPECT_FALSE(train(first, options, half).finished);
+    EXPECT_EQ(first.seen.back(), 19);
+    at::manual_seed(77);  // another process begins with another random state
+    LineTask second;
+    half.stop_after = 0;
+    half.resume = true;
+    EXPECT_TRUE(train(second, options, half).finished);
+    EXPECT_EQ(second.seen.front(), 20);
+    EXPECT_TRUE(second.line_.weight.equal(whole.line_.weight));
+    EXPECT_TRUE(second.line_.bias.equal(whole.line_.bias));
+    EXPECT_EQ(read_file(folder_ / (name + "_half/exported")), read_file(folder_ / (name + "_whole/exported")));
+  }
+}
+
+TEST_F(TrainerTest, MetricsAfterAResumeAreThoseOfOneRun) {
+  LineTask task;
+  auto options = run("a");
+  options.stop_after = 10;
+  train(task, short_run(), options);
+  // Half a line and records of steps that were lost with a crash.
+  std::ofstream(folder_ / "a/metrics.jsonl", std::ios::app) << "{\"step\": 11}\n{\"step\": 12, \"lo";
+  options = {.folder = folder_ / "a", .title = "test", .resume = true};
+  train(task, short_run(), options);
+  std::ifstream lines(folder_ / "a/metrics.jsonl");
+  std::vector<int64_t> steps;
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    if (json.contains("rate")) steps.push_back(json["step"].get<int64_t>());
+  }
+  ASSERT_EQ(steps.size(), 20u);
+  for (size_t i = 0; i < 20; ++i) EXPECT_EQ(steps[i], int64_t(i + 1));
+}
+
+TEST_F(TrainerTest, ABadBatchIsSkippedAndChangesNothing) {
+  for (const int kind : {0, 1, 2}) {
+    LineTask task;
+    auto options = short_run();
+    options.steps = 30;
+    if (kind == 0) task.nan_batch = 29;
+    if (kind == 1) task.infinite_batch = 29;
+    if (kind == 2) task.exploding_batch = 29;
+    auto where = run("run" + std::to_string(kind));
+    where.stop_after = 29;
+    train(task, options, where);
+    const at::Tensor before = task.line_.weight.detach().clone();
+    const auto saved = CheckpointFolder(where.folder + "/checkpoints", 2).newest();
+    ASSERT_TRUE(saved.has_value());
+    where.stop_after = 0;
+    where.resume = true;
+    const auto result = train(task, options, where);
+    EXPECT_EQ(result.skipped, 1) << kind;
+    EXPECT_TRUE(task.line_.weight.equal(before)) << kind;
+    const auto after = CheckpointFolder(where.folder + "/checkpoints", 2).newest();
+    EXPECT_TRUE(after->file.tensors.at("adam.mean.weight").equal(saved->file.tensors.at("adam.mean.weight")));
+  }
+}
+
+TEST_F(TrainerTest, CheckpointsRotate) {
+  LineTask task;
+  auto options = short_run();
+  options.keep = 3;
+  train(task, options, run("a"));
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "a/checkpoints")) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"step-00000012.safetensors", "step-00000016.safetensors",
+                                             "step-00000020.safetensors"}));
+}
+
+TEST_F(TrainerTest, ADamagedCheckpointIsPassedOver) {
+  LineTask task;
+  train(task, short_run(), run("a"));
+  const std::string newest = folder_ / "a/checkpoints/step-00000020.safetensors";
+  const std::string bytes = read_file(newest);
+  lact::testing::write_file(newest, bytes.substr(0, bytes.size() / 2));
+  const auto found = CheckpointFolder(folder_ / "a/checkpoints", 2).newest();
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->step, 16);
+}
+
+TEST_F(TrainerTest, AFullDiskDoesNotEndTheRun) {
+  LineTask task;
+  // A file where the folder of checkpoints should be: nothing can be saved.
+  std::filesystem::create_directories(folder_ / "a");
+  lact::testing::write_file(folder_ / "a/checkpoints", "in the way");
+  EXPECT_SENTENCE(train(task, short_run(), run("a")), "checkpoints: cannot be created");
+  EXPECT_EQ(task.seen.size(), 20u);  // only the last save, which has no later one, is a mistake
+}
+
+TEST_F(TrainerTest, WrongOptionsAreSentences) {
+  LineTask task;
+  const auto with = [&](auto change) {
+    auto options = short_run();
+    change(options);
+    train(task, options, run("a"));
+  };
+  EXPECT_SENTENCE(with([](auto& o) { o.steps = 0; }), "steps is 0");
+  EXPECT_SENTENCE(with([](auto& o) { o.rate = -1; }), "rate is -1");
+  EXPECT_SENTENCE(with([](auto& o) { o.ema = 1; }), "ema is 1");
+  EXPECT_SENTENCE(with([](auto& o) { o.accumulate = 0; }), "accumulate is 0");
+  EXPECT_TRUE(task.seen.empty());
+}
+
+TEST(RateScheduleTest, RisesAndFallsToTheFloor) {
+  const RateSchedule schedule = {.peak = 2, .floor = 0.1, .warmup = 4, .steps = 100};
+  EXPECT_DOUBLE_EQ(schedule.at(0), 0.5);
+  EXPECT_DOUBLE_EQ(schedule.at(3), 2);
+  EXPECT_DOUBLE_EQ(schedule.at(4), 2);
+  EXPECT_NEAR(schedule.at(52), 1.1, 1e-9);
+  EXPECT_NEAR(schedule.at(100), 0.2, 1e-9);
+}
+
+TEST(AdamWTest, DecaysMatricesAndNotVectors) {
+  Line line;
+  {
+    at::NoGradGuard no_grad;
+    line.weight.fill_(1);
+    line.bias.fill_(1);
+  }
+  AdamW optimizer(line, {.weight_decay = 0.5});
+  line.weight.mutable_grad() = at::zeros_like(line.weight);
+  line.bias.mutable_grad() = at::zeros_like(line.bias);
+  optimizer.step(0.1);
+  EXPECT_NEAR(line.weight[0].item<double>(), 0.95, 1e-6);
+  EXPECT_NEAR(line.bias[0].item<double>(), 1, 1e-6);
+}
+
+TEST(AdamWTest, FirstStepIsTheSignOfTheGradient) {
+  Line line;
+  AdamW optimizer(line, {.weight_decay = 0});
+  line.weight.mutable_grad() = at::tensor({3.0f, -0.01f, 0.0f}).unsqueeze(1);
+  line.bias.mutable_grad() = at::zeros({1});
+  EXPECT_NEAR(optimizer.gradient_norm(), std::sqrt(9.0001), 1e-5);
+  optimizer.step(0.1);
+  EXPECT_NEAR(line.weight[0].item<double>(), -0.1, 1e-4);
+  EXPECT_NEAR(line.weight[1].item<double>(), 0.1, 1e-4);
+  EXPECT_NEAR(line.weight[2].item<double>(), 0, 1e-4);
+}
+
+TEST(EmaTest, FollowsAndSwaps) {
+  Line line;
+  Ema ema(line, 0.75);
+  {
+    at::NoGradGuard no_grad;
+    line.weight.fill_(4);
+  }
+  ema.update();
+  ema.swap();
+  EXPECT_NEAR(line.weight[0].item<double>(), 1, 1e-6);
+  ema.swap();
+  EXPECT_NEAR(line.weight[0].item<double>(), 4, 1e-6);
+}
+
+}  // namespace
+}  // namespace lact::train
