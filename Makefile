@@ -9,7 +9,7 @@ SOURCES = $(shell git ls-files '*.h' '*.cpp')
 .PHONY: demo test build bench asan format tidy clean
 
 demo: build
-	OMP_WAIT_POLICY=passive $(BUILD)/bin/recall_demo --output demo
+	OMP_WAIT_POLICY=passive $(BUILD)/bin/lact lm demo --output out/demo
 
 test: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
@@ -31,7 +31,7 @@ tidy: build
 	clang-tidy -p $(BUILD) --quiet $(filter lact/%.cpp,$(SOURCES))
 
 clean:
-	rm -rf build demo compile_commands.json
+	rm -rf build out compile_commands.json
 
 $(BUILD)/build.ninja: CMakePresets.json build/packages
 	cmake --preset $(PRESET)

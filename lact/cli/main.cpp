@@ -8,6 +8,7 @@
 #include "lact/base/log.h"
 #include "lact/base/threads.h"
 #include "lact/cli/verbs.h"
+#include "lact/ops/paths.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"lact: large-chunk test-time training for text, image sets and video", "lact"};
@@ -16,10 +17,11 @@ int main(int argc, char** argv) {
   app.fallthrough();
 
   int threads = 0;
-  bool quiet = false, version = false;
+  bool quiet = false, version = false, reference = false;
   app.add_option("--threads", threads, "Processor cores to use; 0 is all of them")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("-q,--quiet", quiet, "No progress messages, only results and errors");
+  app.add_flag("--reference", reference, "Plain operations only, none of the fast paths: slower, for comparison");
   app.add_flag("--version", version, "Print the versions of lact, LibTorch and the libraries it runs on");
 
   int exit_code = 0;
@@ -30,6 +32,7 @@ int main(int argc, char** argv) {
     app.parse_complete_callback([&] {
       lact::log::set_quiet(quiet);
       lact::use_threads(threads);
+      lact::ops::set_fused_paths(!reference);
       if (lact::blas_is_reference()) {
         lact::log::warn(
             "running on the reference BLAS, which is about 50 times slower than OpenBLAS; install "

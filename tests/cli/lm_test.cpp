@@ -175,7 +175,7 @@ TEST_F(LmProgram, MistakesAreOneSentence) {
   expect_mistake("lm score -m " + lm + " " + quoted("empty.txt"), "is empty");
   expect_mistake("lm ingest -m " + lm + " " + quoted("empty.txt") + " -o " + quoted("x.mem"), "is empty");
   EXPECT_FALSE(fs::exists(path("x.mem")));
-  expect_mistake("lm train" + kTiny + "--data " + quoted("empty.txt") + " -o " + quoted("run"), "is empty");
+  expect_mistake("-q lm train" + kTiny + "--data " + quoted("empty.txt") + " -o " + quoted("run"), "is empty");
   EXPECT_FALSE(fs::exists(path("run")));
   write_file(path("latin.txt"), "caf\xe9 au lait");
   expect_mistake("lm score -m " + lm + " " + quoted("latin.txt"), "not valid UTF-8");
@@ -184,7 +184,8 @@ TEST_F(LmProgram, MistakesAreOneSentence) {
   write_file(path("long.txt"), text_of((size_t{16} << 20) + 1));
   expect_mistake(generate("--prompt-file " + quoted("long.txt")), "read longer texts with lact lm ingest");
   write_file(path("short.txt"), "too short");
-  expect_mistake("lm train" + kTiny + "--data " + quoted("short.txt") + " --valid-share 0 -o " + quoted("run"), "fewer than one sequence");
+  expect_mistake("-q lm train" + kTiny + "--data " + quoted("short.txt") + " --valid-share 0 -o " + quoted("run"), "fewer than one sequence");
+  EXPECT_FALSE(fs::exists(path("run")));
   expect_mistake("lm score -m " + quoted("nowhere") + " " + quoted("short.txt"), "is not a model folder");
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/log.h"
 #include "lact/io/atomic_file.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/lm/loss.h"
@@ -35,6 +36,12 @@ LmTask::LmTask(std::shared_ptr<models::LanguageModel> model, std::shared_ptr<dat
   LACT_CHECK(tokenizer_->vocabulary_size() <= vocabulary,
              "[train] the tokenizer has {} tokens but the model's vocabulary only {}",
              tokenizer_->vocabulary_size(), vocabulary);
+  read(*train_, 0, 1);  // a text that is too short is a mistake now, not after the first save
+  if (valid_ && valid_->num_sequences(batches_.length + 1) == 0 && train_->num_sequences(1) > 0) {
+    log::warn("the text to validate on is shorter than a sequence of {} tokens: there is no validation",
+              batches_.length);
+    valid_ = nullptr;
+  }
 }
 
 at::Tensor LmTask::read(const data::TokenSource& source, int64_t first, int64_t count) const {
