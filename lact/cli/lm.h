@@ -27,7 +27,15 @@ struct LoadedLm {
   std::shared_ptr<data::Tokenizer> tokenizer;
 };
 
-/// `tokenizer` overrides the folder's own unless it is empty. Throws if it does not fit the vocabulary.
-LoadedLm load_lm(const std::string& folder, const std::string& tokenizer, const std::string& precision);
+/// Which model to run, and how.
+struct LmWords {
+  std::string model, tokenizer, precision = "f32";
+};
+void add_tokenizer_and_precision(CLI::App& verb, LmWords& words);
+/// The same and --model.
+void add_lm_options(CLI::App& verb, LmWords& words);
+
+/// `words.tokenizer` overrides the folder's own unless it is empty. Throws if it does not fit the vocabulary.
+LoadedLm load_lm(const LmWords& words);
 
 }  // namespace lact::cli

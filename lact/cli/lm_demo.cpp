@@ -77,7 +77,8 @@ std::vector<eval::PositionLoss> position_losses(const fs::path& folder, const st
   std::vector<eval::PositionLoss> losses;
   for (const auto& [name, lm] : models) {
     const auto tokens = data::open_corpus(*lm.tokenizer, {files, (folder / "cache").string(), {}});
-    losses.push_back(eval::position_loss(name, lm.model, *tokens, {.length = kLength, .sequences = kDocuments}));
+    losses.push_back(
+        eval::position_loss(name, lm.model, *tokens, {.length = kLength, .sequences = kDocuments}));
   }
   return losses;
 }
@@ -85,9 +86,9 @@ std::vector<eval::PositionLoss> position_losses(const fs::path& folder, const st
 /// A document up to a name that was last mentioned far away, and what each model writes next.
 DemoSample make_sample(const std::vector<NamedLm>& models, const data::RecallTextOptions& text) {
   const auto document = data::recall_text(text, 4242, 200);
-  const auto far = std::max_element(document.answers.begin(), document.answers.end(), [](const auto& a, const auto& b) {
-    return a.word - a.mentioned < b.word - b.mentioned;
-  });
+  const auto far = std::max_element(
+      document.answers.begin(), document.answers.end(),
+      [](const auto& a, const auto& b) { return a.word - a.mentioned < b.word - b.mentioned; });
   DemoSample sample;
   for (int64_t i = 0; i < far->word; ++i) sample.prompt += (i > 0 ? " " : "") + document.words[size_t(i)];
   sample.answer = document.words[size_t(far->word)];
@@ -99,7 +100,8 @@ DemoSample make_sample(const std::vector<NamedLm>& models, const data::RecallTex
     options.sampling.temperature = 0;
     const auto tokens = to_ids(lm.tokenizer->encode(sample.prompt));
     sample.written[name] =
-        models::generate(stream, tokens, options, vocabulary_of(*lm.tokenizer), [](const std::string&) {}).bytes;
+        models::generate(stream, tokens, options, vocabulary_of(*lm.tokenizer), [](const std::string&) {
+        }).bytes;
   }
   return sample;
 }
@@ -123,7 +125,7 @@ void run(const Words& words) {
     const auto run = make_run(words, tokenizer, remembers);
     result.runs.push_back({name, run, train::start_run(run, {.folder = run_folder.string(), .title = name})});
     LACT_CHECK(result.runs.back().outcome.finished, "[demo] interrupted; nothing is reported");
-    models.push_back({name, load_lm(run_folder.string(), "", "f32")});
+    models.push_back({name, load_lm(LmWords{run_folder.string()})});
   }
   for (const auto& [name, lm] : models) {
     result.recalls.push_back(
@@ -142,10 +144,14 @@ void run(const Words& words) {
 
 void add_lm_demo(CLI::App& task) {
   const auto words = std::make_shared<Words>();
-  auto* verb = task.add_subcommand("demo", "Train with and without fast weights, and show what each remembers");
+  auto* verb =
+      task.add_subcommand("demo", "Train with and without fast weights, and show what each remembers");
   verb->footer("Example: lact lm demo -o out/demo");
-  verb->add_option("-o,--output", words->output, "Folder for the report and the models")->capture_default_str();
-  verb->add_option("--steps", words->steps, "Training steps of each model")->capture_default_str()->check(CLI::PositiveNumber);
+  verb->add_option("-o,--output", words->output, "Folder for the report and the models")
+      ->capture_default_str();
+  verb->add_option("--steps", words->steps, "Training steps of each model")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   verb->add_option("--seed", words->seed, "Seed of weights and text")->capture_default_str();
   verb->callback([words] { run(*words); });
 }

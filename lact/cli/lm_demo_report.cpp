@@ -18,13 +18,16 @@ std::vector<std::vector<std::string>> recall_rows(const DemoResult& result) {
   std::vector<std::vector<std::string>> rows;
   for (size_t i = 0; i < result.recalls[0].buckets.size(); ++i) {
     const auto& bucket = result.recalls[0].buckets[i];
-    std::vector<std::string> row = {fmt::format("{}-{}", bucket.begin, bucket.end - 1), std::to_string(bucket.asked)};
-    for (const auto& one : result.recalls) row.push_back(fmt::format("{:.1f}%", 100 * one.buckets[i].accuracy()));
+    std::vector<std::string> row = {fmt::format("{}-{}", bucket.begin, bucket.end - 1),
+                                    std::to_string(bucket.asked)};
+    for (const auto& one : result.recalls)
+      row.push_back(fmt::format("{:.1f}%", 100 * one.buckets[i].accuracy()));
     rows.push_back(row);
   }
   std::vector<std::string> all = {fmt::format("{} or more (4 windows)", far_from(result)),
                                   std::to_string(result.recalls[0].beyond(far_from(result)).asked)};
-  for (const auto& one : result.recalls) all.push_back(fmt::format("{:.1f}%", 100 * one.beyond(far_from(result)).accuracy()));
+  for (const auto& one : result.recalls)
+    all.push_back(fmt::format("{:.1f}%", 100 * one.beyond(far_from(result)).accuracy()));
   rows.push_back(all);
   return rows;
 }
@@ -37,7 +40,8 @@ std::vector<std::string> recall_header(const DemoResult& result) {
 
 std::string summary(const DemoResult& result) {
   return fmt::format(
-      "Attention sees {} words. Asked for a thing that was last mentioned {} words ago or more, {} is right in {:.1f}% "
+      "Attention sees {} words. Asked for a thing that was last mentioned {} words ago or more, {} is right "
+      "in {:.1f}% "
       "of the cases and {} in {:.1f}%; chance is {:.1f}%.",
       result.runs[0].run.model.window_size, far_from(result), result.recalls[0].name,
       100 * result.recalls[0].beyond(far_from(result)).accuracy(), result.recalls[1].name,
@@ -55,7 +59,10 @@ Json to_json(const DemoResult& result) {
     const auto& [name, run, outcome] = result.runs[i];
     Json buckets = Json::array();
     for (const auto& bucket : result.recalls[i].buckets) {
-      buckets.push_back({{"from", bucket.begin}, {"below", bucket.end}, {"asked", bucket.asked}, {"accuracy", bucket.accuracy()}});
+      buckets.push_back({{"from", bucket.begin},
+                         {"below", bucket.end},
+                         {"asked", bucket.asked},
+                         {"accuracy", bucket.accuracy()}});
     }
     json["models"].push_back({{"name", name},
                               {"parameters", models::cost(run.model).total().parameters},
@@ -77,16 +84,20 @@ Json to_json(const DemoResult& result) {
 std::string demo_text(const DemoResult& result) {
   std::string text = "\n";
   const auto line = [&](const std::vector<std::string>& cells) {
-    for (size_t i = 0; i < cells.size(); ++i) text += i == 0 ? fmt::format("{:<26}", cells[i]) : fmt::format("{:>14}", cells[i]);
+    for (size_t i = 0; i < cells.size(); ++i)
+      text += i == 0 ? fmt::format("{:<26}", cells[i]) : fmt::format("{:>14}", cells[i]);
     text += "\n";
   };
   line(recall_header(result));
   for (const auto& row : recall_rows(result)) line(row);
-  text += "\n" + eval::terminal_chart(eval::recall_plot(result.recalls, result.runs[0].run.model.window_size), 78, 14);
+  text += "\n" + eval::terminal_chart(eval::recall_plot(result.recalls, result.runs[0].run.model.window_size),
+                                      78, 14);
   text += fmt::format("\n{}\n\nAfter \"... {}\" follows \"{}\", said {} words ago.\n", summary(result),
-                      result.sample.prompt.substr(result.sample.prompt.size() - std::min<size_t>(60, result.sample.prompt.size())),
+                      result.sample.prompt.substr(result.sample.prompt.size() -
+                                                  std::min<size_t>(60, result.sample.prompt.size())),
                       result.sample.answer, result.sample.distance);
-  for (const auto& [name, written] : result.sample.written) text += fmt::format("  {} writes:{}\n", name, written);
+  for (const auto& [name, written] : result.sample.written)
+    text += fmt::format("  {} writes:{}\n", name, written);
   return text;
 }
 
@@ -94,16 +105,18 @@ void write_demo(const DemoResult& result, const std::string& folder) {
   eval::HtmlReport report("Memory beyond the attention window");
   report.paragraph(summary(result));
   report.heading("Recall against distance");
-  report.figure(eval::recall_plot(result.recalls, result.runs[0].run.model.window_size),
-                "Right answers by the number of tokens since the answer was mentioned last. A token further away than "
-                "the window but in the same chunk is not written yet: the dip before the chunk's length.");
+  report.figure(
+      eval::recall_plot(result.recalls, result.runs[0].run.model.window_size),
+      "Right answers by the number of tokens since the answer was mentioned last. A token further away than "
+      "the window but in the same chunk is not written yet: the dip before the chunk's length.");
   report.table(recall_header(result), recall_rows(result));
   report.heading("Loss against position");
-  report.figure(eval::position_loss_plot(result.losses),
-                "Early tokens tell new facts and cannot be guessed; later ones repeat them, for those who remember.");
+  report.figure(
+      eval::position_loss_plot(result.losses),
+      "Early tokens tell new facts and cannot be guessed; later ones repeat them, for those who remember.");
   report.heading("A sample");
-  report.paragraph(fmt::format("The prompt; the right next word is \"{}\", mentioned {} words before.", result.sample.answer,
-                               result.sample.distance));
+  report.paragraph(fmt::format("The prompt; the right next word is \"{}\", mentioned {} words before.",
+                               result.sample.answer, result.sample.distance));
   report.code(result.sample.prompt);
   for (const auto& [name, written] : result.sample.written) {
     report.paragraph(name + " writes:");
@@ -112,12 +125,14 @@ void write_demo(const DemoResult& result, const std::string& folder) {
   report.heading("How it was made");
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, run, outcome] : result.runs) {
-    rows.push_back({name, std::to_string(models::cost(run.model).total().parameters), std::to_string(outcome.step),
-                    format_duration(outcome.seconds), fmt::format("{:.4f}", outcome.validation.at("loss"))});
+    rows.push_back({name, std::to_string(models::cost(run.model).total().parameters),
+                    std::to_string(outcome.step), format_duration(outcome.seconds),
+                    fmt::format("{:.4f}", outcome.validation.at("loss"))});
   }
   report.table({"model", "parameters", "steps", "time", "validation loss"}, rows);
   report.paragraph(fmt::format(
-      "Both models have the same blocks, data, order of data and seed ({}); the second has no fast weights. Sequences "
+      "Both models have the same blocks, data, order of data and seed ({}); the second has no fast weights. "
+      "Sequences "
       "of {} tokens, batches of {}. Names and things are bound anew in each document.",
       result.runs[0].run.training.seed, result.runs[0].run.batches.length, result.runs[0].run.batches.batch));
   const std::filesystem::path path = folder;

@@ -33,7 +33,7 @@ std::vector<NamedLm> load_all(const Words& words) {
     std::string name =
         named ? word.substr(0, equals) : std::filesystem::path(folder).lexically_normal().filename().string();
     if (name.empty()) name = folder;
-    models.push_back({name, load_lm(folder, words.tokenizer, words.precision)});
+    models.push_back({name, load_lm({folder, words.lm.tokenizer, words.lm.precision})});
   }
   return models;
 }
@@ -81,9 +81,7 @@ void add_lm_eval(CLI::App& task) {
   verb->add_option("--task", words->measure, "loss (against position), recall (against distance) or ruler")
       ->capture_default_str();
   verb->add_option("-o,--output", words->output, "Folder for the plots (SVG) and figures (JSON)");
-  verb->add_option("--tokenizer", words->tokenizer,
-                   "bytes or a SentencePiece model; by default the model folder's");
-  verb->add_option("--precision", words->precision, "f32 or bf16")->capture_default_str();
+  add_tokenizer_and_precision(*verb, words->lm);
   verb->add_option("--data", words->data, "loss: text files or folders")->group("loss");
   add_fields(*verb, words->position, "loss");
   verb->add_option("--documents", words->recall.documents, "documents")

@@ -15,7 +15,7 @@ namespace lact::cli {
 
 struct EvalWords {
   std::vector<std::string> models, data;
-  std::string tokenizer, precision = "f32";
+  LmWords lm;  ///< tokenizer and precision of all models
   eval::PositionLossOptions position;
   eval::RecallOptions recall;
   data::RecallTextOptions recall_text;

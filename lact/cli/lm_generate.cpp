@@ -16,7 +16,8 @@ namespace lact::cli {
 namespace {
 
 struct Words {
-  std::string model, tokenizer, precision = "f32", prompt, prompt_file, save_memory;
+  LmWords lm;
+  std::string prompt, prompt_file, save_memory;
   std::vector<std::string> memories;
   models::GenerateOptions generate;
   bool json = false, echo = false;
@@ -44,7 +45,7 @@ void run(const Words& words) {
              "[generate] give --prompt, --prompt-file or --memory");
   LACT_CHECK(words.save_memory.empty() || words.memories.size() <= 1,
              "[generate] --save-memory writes one file, but there are {} memories", words.memories.size());
-  const LoadedLm lm = load_lm(words.model, words.tokenizer, words.precision);
+  const LoadedLm lm = load_lm(words.lm);
   const bool needs_hash = !words.memories.empty() || !words.save_memory.empty();
   const std::string hash = needs_hash ? models::fingerprint(*lm.model) : "";
 
@@ -94,16 +95,13 @@ void add_lm_generate(CLI::App& task) {
       "Example: lact lm generate --model run --prompt \"It was a dark\" --max-tokens 200\n"
       "         lact lm generate --model run --memory book.mem --prompt \"And then\"\n"
       "Several --memory files are continued one after the other, each on its own.");
-  verb->add_option("-m,--model", words->model, "Model folder")->required();
-  verb->add_option("--tokenizer", words->tokenizer,
-                   "bytes or a SentencePiece model; by default the model folder's");
+  add_lm_options(*verb, words->lm);
   verb->add_option("-p,--prompt", words->prompt, "Text to continue");
   verb->add_option("--prompt-file", words->prompt_file, "File with the text to continue");
   verb->add_option("--memory", words->memories, "Memory file to continue from; may be given repeatedly")
       ->allow_extra_args(false);
   verb->add_option("--save-memory", words->save_memory, "Write what the model remembers in the end");
   add_fields(*verb, words->generate, "Sampling");
-  verb->add_option("--precision", words->precision, "f32 or bf16")->capture_default_str();
   verb->add_flag("--echo", words->echo, "Print the prompt too");
   verb->add_flag("--json", words->json, "Print for a program to read, at the end");
   verb->callback([words] { run(*words); });

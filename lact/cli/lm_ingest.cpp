@@ -21,7 +21,8 @@ namespace lact::cli {
 namespace {
 
 struct Words {
-  std::string model, tokenizer, precision = "f32", output, memory;
+  LmWords lm;
+  std::string output, memory;
   std::vector<std::string> texts;
   bool json = false;
 };
@@ -35,7 +36,7 @@ int64_t total_bytes(const std::vector<std::string>& files) {
 
 void run(const Words& words) {
   const auto files = data::find_text_files(words.texts);
-  const LoadedLm lm = load_lm(words.model, words.tokenizer, words.precision);
+  const LoadedLm lm = load_lm(words.lm);
   const std::string hash = models::fingerprint(*lm.model);
   models::LmStream stream =
       words.memory.empty() ? models::LmStream(lm.model) : models::load_memory(words.memory, lm.model, hash);
@@ -45,30 +46,23 @@ void run(const Words& words) {
   uint64_t bytes = 0;
   {
     Progress progress("ingest", total_bytes(files));
-    // Whole chunks at a time: half of one would be computed in two pieces.
-    std::vector<int64_t> pending;
-    const auto chunk = size_t(lm.model->config().chunk_size);
+    int64_t passed = 0;
     const auto seconds = [&] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
-    const auto feed = [&](const std::vector<int32_t>& tokens) {
-      for (const int32_t token : tokens) {
-        pending.push_back(token);
-        if (pending.size() < chunk) continue;
-        stream.read(pending);
-        pending.clear();
-        const int64_t read = stream.position() - first;
-        progress.update(int64_t(bytes), fmt::format("{} tokens, {} tokens/s, {}", read,
-                                                    format_count(double(read) / seconds()),
-                                                    format_bytes(double(resident_bytes()))));
-      }
+    const auto feed = [&](std::span<const int64_t> tokens) {
+      stream.read(tokens);
+      for (const int64_t token : tokens) passed += int64_t(lm.tokenizer->token_bytes(int32_t(token)).size());
+      const int64_t read = stream.position() - first;
+      progress.update(passed,
+                      fmt::format("{} tokens, {} tokens/s, {}", read, format_count(double(read) / seconds()),
+                                  format_bytes(double(resident_bytes()))));
     };
+    const int64_t border = lm.tokenizer->end_of_text();
     for (const auto& file : files) {
-      if (stream.position() > 0 || bytes > 0) feed({lm.tokenizer->end_of_text()});
-      // Small pieces of text, so that memory does not depend on the length.
-      bytes += encode_file(*lm.tokenizer, file, feed, {.usual = 1024}).bytes;
+      if (stream.position() > 0) feed({&border, 1});
+      bytes += read_in_chunks(lm, file, feed);
     }
-    stream.read(pending);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   models::save_memory(words.output, stream, hash);
@@ -101,13 +95,10 @@ void add_lm_ingest(CLI::App& task) {
       "Example: lact lm ingest --model run book.txt -o book.mem\n"
       "         lact lm generate --model run --memory book.mem --prompt \"In the end\"\n"
       "The size of the file does not depend on the length of the text.");
-  verb->add_option("-m,--model", words->model, "Model folder")->required();
+  add_lm_options(*verb, words->lm);
   verb->add_option("TEXT", words->texts, "Text files or folders, plain or gzip")->required();
   verb->add_option("-o,--output", words->output, "Memory file to write")->required();
   verb->add_option("--memory", words->memory, "Memory file to continue from");
-  verb->add_option("--tokenizer", words->tokenizer,
-                   "bytes or a SentencePiece model; by default the model folder's");
-  verb->add_option("--precision", words->precision, "f32 or bf16")->capture_default_str();
   verb->add_flag("--json", words->json, "Print for a program to read");
   verb->callback([words] { run(*words); });
 }

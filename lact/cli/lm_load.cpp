@@ -1,3 +1,5 @@
+#include <CLI/CLI.hpp>
+
 #include <filesystem>
 
 #include "lact/base/error.h"
@@ -9,13 +11,27 @@
 
 namespace lact::cli {
 
-LoadedLm load_lm(const std::string& folder, const std::string& tokenizer, const std::string& precision) {
+void add_tokenizer_and_precision(CLI::App& verb, LmWords& words) {
+  verb.add_option("--tokenizer", words.tokenizer,
+                  "bytes or a SentencePiece model; by default the model folder's");
+  verb.add_option("--precision", words.precision, "f32 or bf16")->capture_default_str();
+}
+
+void add_lm_options(CLI::App& verb, LmWords& words) {
+  verb.add_option("-m,--model", words.model, "Model folder")->required();
+  add_tokenizer_and_precision(verb, words);
+}
+
+LoadedLm load_lm(const LmWords& words) {
+  const std::string& folder = words.model;
   train::Precision type{};
-  options::read(options::Json(precision), type, "precision");
+  options::read(options::Json(words.precision), type, "precision");
   const bool own = std::filesystem::exists(std::filesystem::path(folder) / "tokenizer.model");
   const models::LmConfig config = models::read_lm_config(folder);
   LoadedLm loaded;
-  loaded.tokenizer = data::read_tokenizer(!tokenizer.empty() ? tokenizer : own ? folder : "bytes");
+  loaded.tokenizer = data::read_tokenizer(!words.tokenizer.empty() ? words.tokenizer
+                                          : own                    ? folder
+                                                                   : "bytes");
   LACT_CHECK(loaded.tokenizer->vocabulary_size() <= config.vocabulary_size,
              "{}: the tokenizer ({}) has {} tokens but the model's vocabulary is {}", folder,
              loaded.tokenizer->description(), loaded.tokenizer->vocabulary_size(), config.vocabulary_size);

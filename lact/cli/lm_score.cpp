@@ -18,7 +18,7 @@ namespace lact::cli {
 namespace {
 
 struct Words {
-  std::string model, tokenizer, precision = "f32";
+  LmWords lm;
   std::vector<std::string> texts;
   bool json = false;
 };
@@ -43,25 +43,17 @@ Score score(const LoadedLm& lm, const std::string& file) {
   models::LmStream stream(lm.model);
   eval::TextScorer scorer(stream);
   Progress progress("score " + std::filesystem::path(file).filename().string(), 0);
-  std::vector<int64_t> pending;
-  const auto chunk = size_t(lm.model->config().chunk_size);
-  const auto read = data::encode_file(*lm.tokenizer, file, [&](const std::vector<int32_t>& tokens) {
-    for (const int32_t token : tokens) {
-      pending.push_back(token);
-      if (pending.size() < chunk) continue;
-      scorer.read(pending);
-      pending.clear();
-      progress.update(stream.position(), fmt::format("loss {:.4f}", scorer.mean()));
-    }
+  const uint64_t bytes = read_in_chunks(lm, file, [&](std::span<const int64_t> tokens) {
+    scorer.read(tokens);
+    progress.update(stream.position(), fmt::format("loss {:.4f}", scorer.mean()));
   });
-  scorer.read(pending);
   LACT_CHECK(scorer.scored() > 0, "{}: has one token, expected at least two to predict one", file);
-  return {file, stream.position(), scorer.scored(), int64_t(read.bytes), scorer.total()};
+  return {file, stream.position(), scorer.scored(), int64_t(bytes), scorer.total()};
 }
 
 void run(const Words& words) {
   const auto files = data::find_text_files(words.texts);
-  const LoadedLm lm = load_lm(words.model, words.tokenizer, words.precision);
+  const LoadedLm lm = load_lm(words.lm);
   std::vector<Score> scores;
   for (const auto& file : files) scores.push_back(score(lm, file));
   if (scores.size() > 1) {
@@ -94,11 +86,8 @@ void add_lm_score(CLI::App& task) {
   const auto words = std::make_shared<Words>();
   auto* verb = task.add_subcommand("score", "Loss, perplexity and bits per byte of texts, each read whole");
   verb->footer("Example: lact lm score --model run book.txt");
-  verb->add_option("-m,--model", words->model, "Model folder")->required();
+  add_lm_options(*verb, words->lm);
   verb->add_option("TEXT", words->texts, "Text files or folders, plain or gzip")->required();
-  verb->add_option("--tokenizer", words->tokenizer,
-                   "bytes or a SentencePiece model; by default the model folder's");
-  verb->add_option("--precision", words->precision, "f32 or bf16")->capture_default_str();
   verb->add_flag("--json", words->json, "Print for a program to read");
   verb->callback([words] { run(*words); });
 }

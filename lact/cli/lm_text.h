@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "lact/cli/lm.h"
 #include "lact/data/text/tokenizer.h"
 #include "lact/data/text/utf8.h"
 #include "lact/models/lm/generate.h"
@@ -16,6 +19,11 @@ std::string read_text(const std::string& path, size_t longest);
 
 /// Throws a sentence that says where the text is not UTF-8.
 void check_utf8(const std::string& text, const std::string& what);
+
+/// Gives the tokens of a text file of any size to `on_chunk`, no more than a chunk of the model at a time;
+/// returns the bytes of the text.
+uint64_t read_in_chunks(const LoadedLm& lm, const std::string& file,
+                        const std::function<void(std::span<const int64_t>)>& on_chunk);
 
 std::vector<int64_t> to_ids(const std::vector<int32_t>& tokens);
 

@@ -12,6 +12,7 @@ namespace lact::eval {
 namespace {
 
 constexpr int64_t kBatch = 8;
+constexpr int64_t kFewest = 20;  // fewer questions say nothing
 
 int64_t sum(const std::vector<int64_t>& counts, int64_t begin, int64_t end) {
   return std::accumulate(counts.begin() + begin, counts.begin() + std::min(end, int64_t(counts.size())),
@@ -62,7 +63,7 @@ Recall recall(const std::string& name, models::LanguageModel& model, const data:
   for (int64_t begin = 4; begin < options.length; begin *= 2) {
     const int64_t end = std::min(2 * begin, options.length);
     const Recall::Bucket bucket = {begin, end, sum(result.asked, begin, end), sum(result.right, begin, end)};
-    if (bucket.asked > 0) result.buckets.push_back(bucket);
+    if (bucket.asked >= kFewest) result.buckets.push_back(bucket);
   }
   return result;
 }

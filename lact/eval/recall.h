@@ -26,7 +26,7 @@ struct RecallOptions {
 
 struct Recall {
   std::string name;
-  /// Distances [begin, end), powers of two.
+  /// Distances [begin, end), powers of two; only those with enough questions.
   struct Bucket {
     int64_t begin, end, asked, right;
     double accuracy() const { return asked > 0 ? double(right) / double(asked) : 0; }

@@ -67,9 +67,7 @@ TEST(TextScore, AnUntrainedModelRecallsByChance) {
   const auto all = result.beyond(0);
   EXPECT_GT(all.asked, 50);
   EXPECT_LT(all.accuracy(), 0.1);
-  int64_t asked = 0;
-  for (const auto& bucket : result.buckets) asked += bucket.asked;
-  EXPECT_EQ(asked, all.asked);
+  for (const auto& bucket : result.buckets) EXPECT_GE(bucket.asked, 20);
 }
 
 }  // namespace
