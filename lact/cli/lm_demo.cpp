@@ -123,7 +123,8 @@ void run(const Words& words) {
     const fs::path run_folder = folder / (remembers ? "lact" : "window_only");
     if (fs::exists(run_folder / "run.json")) fs::remove_all(run_folder);
     const auto run = make_run(words, tokenizer, remembers);
-    result.runs.push_back({name, run, train::start_run(run, {.folder = run_folder.string(), .title = name})});
+    result.runs.push_back({name, run_folder.string(), run,
+                           train::start_run(run, {.folder = run_folder.string(), .title = name})});
     LACT_CHECK(result.runs.back().outcome.finished, "[demo] interrupted; nothing is reported");
     models.push_back({name, load_lm(LmWords{run_folder.string()})});
   }

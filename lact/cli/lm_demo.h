@@ -13,7 +13,7 @@ struct DemoSample {
 };
 
 struct DemoRun {
-  std::string name;
+  std::string name, folder;
   train::LmRun run;
   train::TrainResult outcome;
 };

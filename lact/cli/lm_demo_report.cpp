@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <fstream>
 
 #include "lact/base/format.h"
 #include "lact/cli/lm_demo.h"
@@ -38,6 +39,26 @@ std::vector<std::string> recall_header(const DemoResult& result) {
   return header;
 }
 
+/// The loss of each recorded step.
+eval::Plot training_plot(const DemoResult& result) {
+  eval::Plot plot;
+  plot.title = "Training";
+  plot.x_label = "step";
+  plot.y_label = "loss, nats per token";
+  for (const auto& run : result.runs) {
+    eval::Series series{run.name, {}, {}};
+    std::ifstream lines(std::filesystem::path(run.folder) / "metrics.jsonl");
+    for (std::string line; std::getline(lines, line);) {
+      const auto json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+      if (!json.is_object() || !json.contains("loss")) continue;
+      series.x.push_back(json["step"].get<double>());
+      series.y.push_back(json["loss"].get<double>());
+    }
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
 std::string summary(const DemoResult& result) {
   return fmt::format(
       "Attention sees {} words. Asked for a thing that was last mentioned {} words ago or more, {} is right "
@@ -56,7 +77,7 @@ Json to_json(const DemoResult& result) {
                {"seconds", result.seconds},
                {"models", Json::array()}};
   for (size_t i = 0; i < result.runs.size(); ++i) {
-    const auto& [name, run, outcome] = result.runs[i];
+    const auto& [name, run_folder, run, outcome] = result.runs[i];
     Json buckets = Json::array();
     for (const auto& bucket : result.recalls[i].buckets) {
       buckets.push_back({{"from", bucket.begin},
@@ -114,6 +135,8 @@ void write_demo(const DemoResult& result, const std::string& folder) {
   report.figure(
       eval::position_loss_plot(result.losses),
       "Early tokens tell new facts and cannot be guessed; later ones repeat them, for those who remember.");
+  report.heading("Training");
+  report.figure(training_plot(result), "The loss of the training batches.");
   report.heading("A sample");
   report.paragraph(fmt::format("The prompt; the right next word is \"{}\", mentioned {} words before.",
                                result.sample.answer, result.sample.distance));
@@ -124,7 +147,7 @@ void write_demo(const DemoResult& result, const std::string& folder) {
   }
   report.heading("How it was made");
   std::vector<std::vector<std::string>> rows;
-  for (const auto& [name, run, outcome] : result.runs) {
+  for (const auto& [name, run_folder, run, outcome] : result.runs) {
     rows.push_back({name, std::to_string(models::cost(run.model).total().parameters),
                     std::to_string(outcome.step), format_duration(outcome.seconds),
                     fmt::format("{:.4f}", outcome.validation.at("loss"))});

@@ -49,6 +49,9 @@ inline std::vector<std::pair<std::string, models::LmConfig>> tiny_lms() {
   auto window = tiny_lm();
   window.layer.memory_kind = models::MemoryKind::none;
   all.emplace_back("window only", window);
+  auto convolved = tiny_lm();
+  convolved.layer.projection.conv_width = 3;
+  all.emplace_back("convolution", convolved);
   auto linear = tiny_lm(8, 16);
   linear.layer.memory.network = "linear";
   all.emplace_back("linear memory, window longer than a chunk", linear);

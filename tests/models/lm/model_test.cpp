@@ -96,6 +96,14 @@ TEST(LanguageModelTest, BfloatComputesCloseToFloat) {
   }
 }
 
+TEST(LanguageModelTest, HasTheParametersThatItsCostSays) {
+  for (const auto& [name, config] : tiny_lms()) {
+    int64_t elements = 0;
+    for (const auto& parameter : make_lm(config)->parameters()) elements += parameter.numel();
+    EXPECT_EQ(elements, cost(config).total().parameters) << name;
+  }
+}
+
 TEST(LanguageModelTest, TiedEmbeddingsAreOneMatrix) {
   auto config = tiny_lm();
   const auto untied = make_lm(config);
