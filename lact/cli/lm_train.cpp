@@ -66,6 +66,11 @@ int run(const CLI::App& verb, Words& words) {
     options.folder = words.resume;
     return finish(resume_run(options), words.resume);
   }
+  const auto own_tokenizer = std::filesystem::path(words.initial_model) / "tokenizer.model";
+  const bool chosen = verb.get_option("--tokenizer")->count() > 0;
+  if (!words.initial_model.empty() && !chosen && std::filesystem::exists(own_tokenizer)) {
+    words.run.data.tokenizer = own_tokenizer.string();
+  }
   words.run.model = model_config(words);
   if (words.dry_run) {
     std::cout << plan_text(words.run);

@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
   app.add_option("--threads", threads, "Processor cores to use; 0 is all of them")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("-q,--quiet", quiet, "No progress messages, only results and errors");
-  app.add_flag("--reference", reference, "Plain operations only, none of the fast paths: slower, for comparison");
+  app.add_flag("--reference", reference,
+               "Plain operations only, none of the fast paths: slower, for comparison");
   app.add_flag("--version", version, "Print the versions of lact, LibTorch and the libraries it runs on");
 
   int exit_code = 0;

@@ -15,7 +15,8 @@ LACT_INLINE void store(float* to, Lanes value) { *reinterpret_cast<LanesAnywhere
 
 /// Rows rows and 16·Width columns of C, kept in registers over the whole of k.
 template <int Rows, int Width>
-LACT_INLINE void tile(const float* a, const float* b, float* c, int64_t n, int64_t k, float scale, float keep) {
+LACT_INLINE void tile(const float* a, const float* b, float* c, int64_t n, int64_t k, float scale,
+                      float keep) {
   Lanes sums[Rows][Width] = {};
   for (int64_t p = 0; p < k; ++p) {
     Lanes row[Width];
@@ -44,7 +45,8 @@ LACT_INLINE void rest_of_row(const float* a, const float* b, float* c, int64_t f
 }
 
 template <int Rows>
-LACT_INLINE void strip(const float* a, const float* b, float* c, int64_t n, int64_t k, float scale, float keep) {
+LACT_INLINE void strip(const float* a, const float* b, float* c, int64_t n, int64_t k, float scale,
+                       float keep) {
   int64_t j = 0;
   for (; j + 32 <= n; j += 32) tile<Rows, 2>(a, b + j, c + j, n, k, scale, keep);
   for (; j + 16 <= n; j += 16) tile<Rows, 1>(a, b + j, c + j, n, k, scale, keep);

@@ -19,7 +19,8 @@ using kernels::small_transpose;
 
 /// Work space of one thread for matrices of m rows and n >= m columns.
 struct Space {
-  Space(int64_t m, int64_t n) : transposed(size_t(m * n)), gram(size_t(m * m)), polynomial(gram), outer(gram), mixed(gram) {}
+  Space(int64_t m, int64_t n)
+      : transposed(size_t(m * n)), gram(size_t(m * m)), polynomial(gram), outer(gram), mixed(gram) {}
   std::vector<float> transposed, gram, polynomial, outer, mixed;
 };
 
@@ -38,7 +39,8 @@ double norm_of(const float* x, int64_t count) {
 }
 
 /// iterates [steps + 1, matrices, m, n]: the first holds G on entry and X₀ on exit, the others X₁, X₂, ...
-void run_forward(float* iterates, int64_t matrices, int64_t m, int64_t n, const NewtonSchulzOptions& options) {
+void run_forward(float* iterates, int64_t matrices, int64_t m, int64_t n,
+                 const NewtonSchulzOptions& options) {
   const int64_t size = m * n;
   at::parallel_for(0, matrices, 1, [&](int64_t begin, int64_t end) {
     Space space(m, n);
@@ -59,21 +61,22 @@ void run_forward(float* iterates, int64_t matrices, int64_t m, int64_t n, const 
 }
 
 /// dX from dY of one step, in place:  dX = a dY + P dY + (b H + c (A H + (A H)ᵀ)) X  with  H = dY Xᵀ + X dYᵀ.
-void step_back(const float* x, float* gradient, float* result, int64_t m, int64_t n, const std::array<double, 3>& abc,
-               Space& space) {
+void step_back(const float* x, float* gradient, float* result, int64_t m, int64_t n,
+               const std::array<double, 3>& abc, Space& space) {
   const auto [a, b, c] = abc;
   make_polynomial(x, m, n, b, c, space);
   small_matmul(gradient, space.transposed.data(), space.mixed.data(), m, m, n, 1, 0);
   for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < m; ++j) space.outer[size_t(i * m + j)] = space.mixed[size_t(i * m + j)] + space.mixed[size_t(j * m + i)];
+    for (int64_t j = 0; j < m; ++j)
+      space.outer[size_t(i * m + j)] = space.mixed[size_t(i * m + j)] + space.mixed[size_t(j * m + i)];
   }
   std::copy(gradient, gradient + m * n, result);
   small_matmul(space.polynomial.data(), gradient, result, m, n, m, 1, float(a));
   small_matmul(space.gram.data(), space.outer.data(), space.mixed.data(), m, m, m, float(c), 0);
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < m; ++j) {
-      space.polynomial[size_t(i * m + j)] =
-          float(b) * space.outer[size_t(i * m + j)] + space.mixed[size_t(i * m + j)] + space.mixed[size_t(j * m + i)];
+      space.polynomial[size_t(i * m + j)] = float(b) * space.outer[size_t(i * m + j)] +
+                                            space.mixed[size_t(i * m + j)] + space.mixed[size_t(j * m + i)];
     }
   }
   small_matmul(space.polynomial.data(), x, result, m, n, m, 1, 1);
@@ -81,8 +84,8 @@ void step_back(const float* x, float* gradient, float* result, int64_t m, int64_
 }
 
 /// gradient [matrices, m, n]: dX of the last iterate on entry, dG on exit.
-void run_backward(const float* input, const float* iterates, float* gradient, int64_t matrices, int64_t m, int64_t n,
-                  const NewtonSchulzOptions& options) {
+void run_backward(const float* input, const float* iterates, float* gradient, int64_t matrices, int64_t m,
+                  int64_t n, const NewtonSchulzOptions& options) {
   const int64_t size = m * n;
   at::parallel_for(0, matrices, 1, [&](int64_t begin, int64_t end) {
     Space space(m, n);
@@ -131,9 +134,10 @@ struct NewtonSchulz : torch::autograd::Function<NewtonSchulz> {
     options.steps = context->saved_data["steps"].toInt();
     options.coefficients = Coefficients(context->saved_data["coefficients"].toInt());
     options.epsilon = context->saved_data["epsilon"].toDouble();
-    at::Tensor result = (tall ? gradients[0].transpose(-2, -1) : gradients[0]).clone(at::MemoryFormat::Contiguous);
-    run_backward(wide.data_ptr<float>(), iterates.data_ptr<float>(), result.data_ptr<float>(), iterates.size(1),
-                 wide.size(-2), wide.size(-1), options);
+    at::Tensor result =
+        (tall ? gradients[0].transpose(-2, -1) : gradients[0]).clone(at::MemoryFormat::Contiguous);
+    run_backward(wide.data_ptr<float>(), iterates.data_ptr<float>(), result.data_ptr<float>(),
+                 iterates.size(1), wide.size(-2), wide.size(-1), options);
     return {tall ? result.transpose(-2, -1) : result, at::Tensor()};
   }
 };
@@ -145,7 +149,8 @@ constexpr int64_t kLargest = 128;
 
 bool fits(const at::Tensor& gradient, const NewtonSchulzOptions& options) {
   return gradient.is_cpu() && gradient.scalar_type() == at::kFloat && gradient.numel() > 0 &&
-         std::max(gradient.size(-2), gradient.size(-1)) <= kLargest && options.iteration_type == IterationType::input;
+         std::max(gradient.size(-2), gradient.size(-1)) <= kLargest &&
+         options.iteration_type == IterationType::input;
 }
 
 at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options) {

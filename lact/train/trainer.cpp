@@ -63,8 +63,8 @@ class Training {
     while (step_ < last && !interrupt.requested()) {
       take_step();
       report(first);
-      const bool due = options_.validate_every > 0 && step_ % options_.validate_every == 0;
-      if (due || step_ == options_.steps) validate();
+      const bool validates = options_.validate_every > 0;
+      if (validates && (step_ % options_.validate_every == 0 || step_ == options_.steps)) validate();
       if (options_.save_every > 0 && step_ % options_.save_every == 0 && step_ < last) try_save();
     }
     if (step_ > first || first == 0) save();

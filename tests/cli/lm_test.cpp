@@ -42,7 +42,8 @@ class LmProgram : public ::testing::Test {
 
 std::string text_of(size_t bytes) {
   std::string text;
-  while (text.size() < bytes) text += fmt::format("the {} house of {} stands . ", text.size() % 97, text.size() % 31);
+  while (text.size() < bytes)
+    text += fmt::format("the {} house of {} stands . ", text.size() % 97, text.size() % 31);
   return text.substr(0, bytes);
 }
 
@@ -74,7 +75,8 @@ TEST_F(LmProgram, ControlCSavesACheckpointAndSaysHowToGoOn) {
   const auto outcome = run_program(command, "timeout --signal=INT 4");
   EXPECT_EQ(outcome.exit_code, 124) << outcome.err;  // what `timeout` makes of it
   EXPECT_THAT(outcome.err, ::testing::HasSubstr("go on with: lact lm train --resume"));
-  const auto rest = run_program("--threads 1 lm train --stop-after 100000 --resume " + quoted("run"), "timeout --signal=INT 4");
+  const auto rest = run_program("--threads 1 lm train --stop-after 100000 --resume " + quoted("run"),
+                                "timeout --signal=INT 4");
   EXPECT_THAT(rest.err, ::testing::HasSubstr("continuing after step"));
 }
 
@@ -83,7 +85,9 @@ TEST_F(LmProgram, TrainsOnTextFilesWithAShareForValidation) {
   write_file(path("books/one.txt"), text_of(4000));
   write_file(path("books/two.txt"), text_of(3000));
   const std::string data = " --data " + quoted("books") + " --cache " + quoted("cache");
-  const auto outcome = run_program("lm train" + kTiny + data + " --steps 3 --precision bf16 --recompute --ema 0.5 --accumulate 2 -o " + quoted("run"));
+  const auto outcome =
+      run_program("lm train" + kTiny + data +
+                  " --steps 3 --precision bf16 --recompute --ema 0.5 --accumulate 2 -o " + quoted("run"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(nlohmann::json::parse(outcome.out).contains("valid_loss"));
   const auto scored = run_program("lm score --json -m " + quoted("run") + " " + quoted("books"));
@@ -92,6 +96,19 @@ TEST_F(LmProgram, TrainsOnTextFilesWithAShareForValidation) {
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[2]["tokens"], 7000);
   EXPECT_NEAR(rows[2]["bits_per_byte"].get<double>(), rows[2]["loss"].get<double>() / std::log(2.0), 0.02);
+}
+
+TEST_F(LmProgram, BeginsWithTheWeightsOfAnotherModel) {
+  const std::string lm = model();
+  const auto outcome =
+      run_program("--threads 1 lm train --init " + lm +
+                  " --batch 1 --length 40 --steps 1 --rate 1e-9 --validate-every 0 -o " + quoted("run"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_FALSE(nlohmann::json::parse(outcome.out).contains("valid_loss"));
+  const auto before = models::load_lm(path("model")), after = models::load_lm(path("run"));
+  EXPECT_EQ(after->config(), before->config());
+  const at::Tensor ids = lact::testing::random_ids(1, 20);
+  EXPECT_LT((after->forward(ids) - before->forward(ids)).abs().max().item<double>(), 1e-4);
 }
 
 TEST_F(LmProgram, DryRunSaysWhatItWouldTake) {
@@ -109,7 +126,8 @@ TEST_F(LmProgram, GeneratesContinuesAndRemembers) {
   const std::string greedy = " --temperature 0 --max-tokens 20 --ignore-end --json ";
   const auto direct = run_program("lm generate -m " + lm + greedy + "--prompt-file " + quoted("book.txt"));
   ASSERT_EQ(direct.exit_code, 0) << direct.err;
-  const auto ingested = run_program("lm ingest --json -m " + lm + " " + quoted("book.txt") + " -o " + quoted("book.mem"));
+  const auto ingested =
+      run_program("lm ingest --json -m " + lm + " " + quoted("book.txt") + " -o " + quoted("book.mem"));
   ASSERT_EQ(ingested.exit_code, 0) << ingested.err;
   EXPECT_EQ(nlohmann::json::parse(ingested.out)["tokens"], 100);
   const std::string memory = " --memory " + quoted("book.mem");
@@ -131,7 +149,8 @@ TEST_F(LmProgram, MemoryDoesNotGrowWithTheLength) {
   models::save_lm(path("model"), *make_lm(config));
   const auto peak_after = [&](size_t chunks) {
     write_file(path("book.txt"), text_of(512 * chunks));
-    const auto outcome = run_program("--threads 1 lm ingest --json -m " + quoted("model") + " " + quoted("book.txt") + " -o " + quoted("book.mem"));
+    const auto outcome = run_program("--threads 1 lm ingest --json -m " + quoted("model") + " " +
+                                     quoted("book.txt") + " -o " + quoted("book.mem"));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return nlohmann::json::parse(outcome.out);
   };
@@ -158,7 +177,8 @@ TEST_F(LmProgram, EvaluatesLossRecallAndRuler) {
   ASSERT_EQ(recall.exit_code, 0) << recall.err;
   EXPECT_THAT(recall.out, ::testing::HasSubstr("chance is 6.2%"));
 
-  const auto ruler = run_program("lm eval --task ruler -m " + lm + " --lengths 1200 --examples 2 --answer-tokens 8 --json");
+  const auto ruler =
+      run_program("lm eval --task ruler -m " + lm + " --lengths 1200 --examples 2 --answer-tokens 8 --json");
   ASSERT_EQ(ruler.exit_code, 0) << ruler.err;
   EXPECT_EQ(nlohmann::json::parse(ruler.out)["models"][0]["scores"].size(), 6u);
   expect_mistake("lm eval --task rule -m " + lm, "expected one of loss, recall, ruler");
@@ -175,16 +195,20 @@ TEST_F(LmProgram, MistakesAreOneSentence) {
   expect_mistake("lm score -m " + lm + " " + quoted("empty.txt"), "is empty");
   expect_mistake("lm ingest -m " + lm + " " + quoted("empty.txt") + " -o " + quoted("x.mem"), "is empty");
   EXPECT_FALSE(fs::exists(path("x.mem")));
-  expect_mistake("-q lm train" + kTiny + "--data " + quoted("empty.txt") + " -o " + quoted("run"), "is empty");
+  expect_mistake("-q lm train" + kTiny + "--data " + quoted("empty.txt") + " -o " + quoted("run"),
+                 "is empty");
   EXPECT_FALSE(fs::exists(path("run")));
   write_file(path("latin.txt"), "caf\xe9 au lait");
   expect_mistake("lm score -m " + lm + " " + quoted("latin.txt"), "not valid UTF-8");
   expect_mistake(generate("--prompt-file " + quoted("latin.txt")), "not valid UTF-8");
-  expect_mistake(generate("--prompt \"$(printf 'a\\351b')\""), "byte 1 of the prompt (0xe9) is not valid UTF-8");
+  expect_mistake(generate("--prompt \"$(printf 'a\\351b')\""),
+                 "byte 1 of the prompt (0xe9) is not valid UTF-8");
   write_file(path("long.txt"), text_of((size_t{16} << 20) + 1));
   expect_mistake(generate("--prompt-file " + quoted("long.txt")), "read longer texts with lact lm ingest");
   write_file(path("short.txt"), "too short");
-  expect_mistake("-q lm train" + kTiny + "--data " + quoted("short.txt") + " --valid-share 0 -o " + quoted("run"), "fewer than one sequence");
+  expect_mistake(
+      "-q lm train" + kTiny + "--data " + quoted("short.txt") + " --valid-share 0 -o " + quoted("run"),
+      "fewer than one sequence");
   EXPECT_FALSE(fs::exists(path("run")));
   expect_mistake("lm score -m " + quoted("nowhere") + " " + quoted("short.txt"), "is not a model folder");
 }
@@ -193,8 +217,10 @@ TEST_F(LmProgram, ATokenizerThatDoesNotFitIsASentence) {
   auto config = tiny_lm();
   config.vocabulary_size = 100;
   models::save_lm(path("model"), *make_lm(config));
-  expect_mistake("lm generate --prompt a -m " + quoted("model"), "has 256 tokens but the model's vocabulary is 100");
-  expect_mistake("lm train" + kTiny + "--set vocabulary_size=100 -o " + quoted("run"), "the model's vocabulary only 100");
+  expect_mistake("lm generate --prompt a -m " + quoted("model"),
+                 "has 256 tokens but the model's vocabulary is 100");
+  expect_mistake("lm train" + kTiny + "--set vocabulary_size=100 -o " + quoted("run"),
+                 "the model's vocabulary only 100");
   write_file(path("model/tokenizer.model"), "garbage");
   expect_mistake("lm generate --prompt a -m " + quoted("model"), "tokenizer.model");
 }

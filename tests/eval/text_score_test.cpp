@@ -27,9 +27,11 @@ TEST(TextScore, PiecesGiveTheLossOfTheWhole) {
     std::vector<double> losses(37, 0);
     for (int64_t begin = 0; begin < 37; begin += piece) {
       const int64_t count = std::min<int64_t>(piece, 37 - begin);
-      scorer.read({ids.data_ptr<int64_t>() + begin, size_t(count)}, [&](const at::Tensor& part, int64_t first) {
-        for (int64_t i = 0; i < part.size(0); ++i) losses[size_t(first + i)] = part[i].item<double>();
-      });
+      scorer.read({ids.data_ptr<int64_t>() + begin, size_t(count)},
+                  [&](const at::Tensor& part, int64_t first) {
+                    for (int64_t i = 0; i < part.size(0); ++i)
+                      losses[size_t(first + i)] = part[i].item<double>();
+                  });
     }
     EXPECT_EQ(scorer.scored(), 36);
     EXPECT_NEAR(scorer.total(), expected, 1e-9);

@@ -8,8 +8,14 @@ namespace lact::kernels {
 namespace {
 
 TEST(SmallMatmul, EqualsTheProductForOddSizes) {
-  for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {4, 16, 8}, {8, 32, 32}, {5, 33, 7}, {13, 47, 64}, {64, 64, 64},
-                                {3, 100, 2}, {17, 15, 1}}) {
+  for (const auto& [m, n, k] : {std::tuple{1, 1, 1},
+                                {4, 16, 8},
+                                {8, 32, 32},
+                                {5, 33, 7},
+                                {13, 47, 64},
+                                {64, 64, 64},
+                                {3, 100, 2},
+                                {17, 15, 1}}) {
     const at::Tensor a = at::randn({m, k}), b = at::randn({k, n}), c = at::randn({m, n});
     for (const float keep : {0.0f, -1.5f}) {
       at::Tensor out = keep == 0 ? at::full({m, n}, std::nan("")).to(at::kFloat) : c.clone();

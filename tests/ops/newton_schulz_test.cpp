@@ -143,7 +143,8 @@ TEST(NewtonSchulz, BadInputGetsASentence) {
 }
 
 TEST(NewtonSchulz, FusedPathEqualsReference) {
-  for (const auto& [rows, cols] : {std::pair{1, 1}, {3, 5}, {16, 16}, {32, 32}, {33, 17}, {40, 100}, {128, 64}, {96, 96}}) {
+  for (const auto& [rows, cols] :
+       {std::pair{1, 1}, {3, 5}, {16, 16}, {32, 32}, {33, 17}, {40, 100}, {128, 64}, {96, 96}}) {
     for (const auto coefficients : {Coefficients::fixed, Coefficients::variable}) {
       const NewtonSchulzOptions options = {.coefficients = coefficients};
       at::Tensor x = at::randn({2, 3, rows, cols}, at::kFloat);

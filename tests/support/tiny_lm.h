@@ -35,7 +35,8 @@ inline std::vector<std::pair<std::string, models::LmConfig>> tiny_lms() {
   std::vector<std::pair<std::string, models::LmConfig>> all;
   for (const bool momentum : {false, true}) {
     for (const bool muon : {false, true}) {
-      for (const auto placement : {ttt::NormPlacement::post, ttt::NormPlacement::pre, ttt::NormPlacement::none}) {
+      for (const auto placement :
+           {ttt::NormPlacement::post, ttt::NormPlacement::pre, ttt::NormPlacement::none}) {
         auto config = tiny_lm();
         config.layer.memory.update.momentum = momentum;
         config.layer.memory.update.muon = muon;

@@ -62,7 +62,8 @@ TEST(CheckpointKilled, TheLastCompleteCheckpointLoads) {
     ASSERT_TRUE(found.has_value());
     EXPECT_GT(found->step, last);
     last = found->step;
-    for (const auto& [name, tensor] : found->file.tensors) EXPECT_TRUE(tensor.eq(last).all().item<bool>()) << name;
+    for (const auto& [name, tensor] : found->file.tensors)
+      EXPECT_TRUE(tensor.eq(last).all().item<bool>()) << name;
   }
 }
 

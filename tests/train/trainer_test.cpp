@@ -43,8 +43,12 @@ class LineTask : public Task {
   }
   int64_t tokens_per_batch() const override { return 4; }
   double flops_per_batch() const override { return 72; }
-  std::map<std::string, double> validate() override { return {{"loss", line_.weight.sub(1).abs().sum().item<double>()}}; }
-  void export_model(const std::string& folder) override { std::ofstream(folder + "/exported") << line_.weight; }
+  std::map<std::string, double> validate() override {
+    return {{"loss", line_.weight.sub(1).abs().sum().item<double>()}};
+  }
+  void export_model(const std::string& folder) override {
+    std::ofstream(folder + "/exported") << line_.weight;
+  }
 
   Line line_;
   std::vector<int64_t> seen;
@@ -106,7 +110,8 @@ TEST_F(TrainerTest, TwentyStepsEqualTenAndTenMore) {
     EXPECT_EQ(second.seen.front(), 20);
     EXPECT_TRUE(second.line_.weight.equal(whole.line_.weight));
     EXPECT_TRUE(second.line_.bias.equal(whole.line_.bias));
-    EXPECT_EQ(read_file(folder_ / (name + "_half/exported")), read_file(folder_ / (name + "_whole/exported")));
+    EXPECT_EQ(read_file(folder_ / (name + "_half/exported")),
+              read_file(folder_ / (name + "_whole/exported")));
   }
 }
 

@@ -26,7 +26,8 @@ TEST(RecallTextTest, EveryAnswerWasTold) {
       EXPECT_EQ(text.words[size_t(word)], text.words[size_t(mentioned)]);
       EXPECT_EQ(told.at(text.words[size_t(word) - 1]), text.words[size_t(word)]);
       // Between the last mention and the answer the name does not come up with its thing.
-      for (int64_t i = mentioned + 2; i < word - 1; ++i) EXPECT_NE(text.words[size_t(i)], text.words[size_t(word) - 1]);
+      for (int64_t i = mentioned + 2; i < word - 1; ++i)
+        EXPECT_NE(text.words[size_t(i)], text.words[size_t(word) - 1]);
     }
   }
 }
@@ -49,7 +50,8 @@ TEST(RecallTextTest, TokensAreThoseOfTheText) {
   for (const auto& [begin, end, distance] : document.answers) {
     EXPECT_LE(end, 900);
     // The answer with its blank is what stood `distance` tokens before.
-    EXPECT_EQ(text.substr(size_t(begin), size_t(end - begin)), text.substr(size_t(begin - distance), size_t(end - begin)));
+    EXPECT_EQ(text.substr(size_t(begin), size_t(end - begin)),
+              text.substr(size_t(begin - distance), size_t(end - begin)));
   }
 }
 

@@ -37,12 +37,14 @@ TEST_F(TokenSourceTest, AnEpochShowsEverySequenceOnce) {
     for (const int64_t token : one) total += token == 'a';
     seen.insert(one);
   }
-  // 999 letters in turn: 13 is half of 26, so there are few different sequences, but all letters come up evenly.
+  // 999 letters in turn: 13 is half of 26, so there are few different sequences, but all letters come up
+  // evenly.
   EXPECT_NEAR(double(total), 76 * 13 / 26.0, 1);
 }
 
 TEST_F(TokenSourceTest, TheOrderDependsOnSeedAndEpoch) {
-  const auto one = shuffled_sequences(tokens_, {0, 1000}, 5), same = shuffled_sequences(tokens_, {0, 1000}, 5),
+  const auto one = shuffled_sequences(tokens_, {0, 1000}, 5),
+             same = shuffled_sequences(tokens_, {0, 1000}, 5),
              other = shuffled_sequences(tokens_, {0, 1000}, 6);
   int64_t equal = 0, next_epoch = 0;
   const int64_t count = one->num_sequences(9);

@@ -131,7 +131,9 @@ TEST_P(AuthorsGolden, NumbersMatch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, AuthorsGolden, ::testing::Values("ops", "layers", "metrics", "baselines", "models/lact_llm_momentum",
+INSTANTIATE_TEST_SUITE_P(Folders, AuthorsGolden,
+                         ::testing::Values("ops", "layers", "metrics", "baselines",
+                                           "models/lact_llm_momentum",
                                            "models/lact_llm_momentum_muon_lowrank"),
                          [](const auto& info) {
                            std::string name = info.param;

@@ -105,7 +105,8 @@ TEST(Generate, StopsBeforeAStopStringAndPrintsNothingOfIt) {
   const size_t place = whole.find(options.stop[0]);
   LmStream second(model);
   std::string printed;
-  const auto outcome = generate(second, prompt, options, kBytes, [&](const std::string& bytes) { printed += bytes; });
+  const auto outcome =
+      generate(second, prompt, options, kBytes, [&](const std::string& bytes) { printed += bytes; });
   EXPECT_EQ(outcome.reason, StopReason::stop_string);
   EXPECT_EQ(outcome.bytes, whole.substr(0, place));
   EXPECT_EQ(printed, outcome.bytes);
@@ -120,7 +121,8 @@ TEST(Generate, StopsAtTheEndOfText) {
   GenerateOptions options;
   options.sampling.temperature = 0;
   LmStream stream(model);
-  const auto outcome = generate(stream, prompt, options, {likeliest, kBytes.bytes}, [](const std::string&) {});
+  const auto outcome =
+      generate(stream, prompt, options, {likeliest, kBytes.bytes}, [](const std::string&) {});
   EXPECT_EQ(outcome.reason, StopReason::end_of_text);
   EXPECT_TRUE(outcome.tokens.empty());
 }

@@ -17,7 +17,9 @@ using lact::testing::TemporaryFolder;
 using lact::testing::tiny_lm;
 using lact::testing::tiny_lms;
 
-std::span<const int64_t> span(const at::Tensor& ids) { return {ids.data_ptr<int64_t>(), size_t(ids.numel())}; }
+std::span<const int64_t> span(const at::Tensor& ids) {
+  return {ids.data_ptr<int64_t>(), size_t(ids.numel())};
+}
 
 TEST(MemoryFile, ContinuesAsIfNothingHadHappened) {
   for (const auto& [name, config] : tiny_lms()) {

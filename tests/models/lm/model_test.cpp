@@ -66,7 +66,8 @@ TEST(LanguageModelTest, RecomputingBlocksChangesNothing) {
     model->set_recompute(true);
     const auto [again, recomputed] = loss_and_gradients(*model, ids);
     EXPECT_DOUBLE_EQ(loss, again) << name;
-    for (size_t i = 0; i < gradients.size(); ++i) EXPECT_LT(difference(recomputed[i], gradients[i]), 1e-12) << name;
+    for (size_t i = 0; i < gradients.size(); ++i)
+      EXPECT_LT(difference(recomputed[i], gradients[i]), 1e-12) << name;
   }
 }
 
@@ -79,7 +80,8 @@ TEST(LanguageModelTest, BfloatComputesCloseToFloat) {
     const auto [rounded, rounded_gradients] = loss_and_gradients(*model, ids);
     EXPECT_NEAR(rounded, loss, 0.05 * loss) << name;
     for (const auto& parameter : model->parameters()) EXPECT_EQ(parameter.scalar_type(), at::kFloat);
-    for (const auto& gradient : rounded_gradients) EXPECT_TRUE(at::isfinite(gradient).all().item<bool>()) << name;
+    for (const auto& gradient : rounded_gradients)
+      EXPECT_TRUE(at::isfinite(gradient).all().item<bool>()) << name;
     // Fast weights stay float32 between chunks.
     at::NoGradGuard no_grad;
     const auto state = model->initial_state(1);
@@ -125,7 +127,8 @@ TEST(LanguageModelTest, LossesInStretchesEqualTheLossAtOnce) {
   const auto model = make_precise_lm(config);
   const at::Tensor ids = random_ids(2, 301, 40000);
   const at::Tensor hidden = model->hidden(ids.narrow(1, 0, 300)), targets = ids.narrow(1, 1, 300);
-  const at::Tensor at_once = at::cross_entropy_loss(model->logits(hidden).flatten(0, 1), targets.flatten(), {}, 0);
+  const at::Tensor at_once =
+      at::cross_entropy_loss(model->logits(hidden).flatten(0, 1), targets.flatten(), {}, 0);
   EXPECT_LT(difference(next_token_losses(*model, hidden, targets).flatten(), at_once), 1e-12);
 }
 

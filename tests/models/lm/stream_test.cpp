@@ -23,7 +23,8 @@ at::Tensor read_in_pieces(LmStream& stream, const at::Tensor& ids, const std::ve
   std::vector<at::Tensor> hidden;
   int64_t begin = 0;
   for (const int64_t length : lengths) {
-    stream.read(row(ids, begin, length), [&](const at::Tensor& piece, int64_t) { hidden.push_back(piece[0]); });
+    stream.read(row(ids, begin, length),
+                [&](const at::Tensor& piece, int64_t) { hidden.push_back(piece[0]); });
     begin += length;
   }
   return at::cat(hidden);
