@@ -1,4 +1,5 @@
-// The LibTorch headers that nearly every source needs, compiled once: a source then takes about 4 s instead of 11.
+// The LibTorch headers that nearly every source needs, compiled once: a source then takes about 4 s instead
+// of 11.
 #pragma once
 #include <ATen/ATen.h>
 #include <torch/autograd.h>

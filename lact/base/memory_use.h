@@ -8,8 +8,8 @@ namespace lact {
 int64_t resident_bytes();       ///< now
 int64_t peak_resident_bytes();  ///< the most so far
 
-/// Gives large blocks back to the system as soon as they are free, so that the memory of a long-running stream
-/// stays where it is. Slower for a training loop, which takes the same blocks again and again.
+/// Gives large blocks back to the system as soon as they are free, so that the memory of a long-running
+/// stream stays where it is. Slower for a training loop, which takes the same blocks again and again.
 void return_freed_memory();
 
 }  // namespace lact

@@ -1,7 +1,6 @@
 #include "lact/base/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "lact/base/log.h"
+#include "lact/base/terminal.h"
 
 namespace lact {
 
@@ -157,10 +157,8 @@ std::string Progress::time_left() const {
 
 size_t Progress::width() const {
   if (options_.width > 0) return static_cast<size_t>(options_.width);
-  winsize size{};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   // The last column stays free: some terminals go to the next line as soon as it is written.
-  return known ? std::max(size.ws_col - 1, 1) : 79;
+  return static_cast<size_t>(std::max(terminal_columns(STDERR_FILENO) - 1, 1));
 }
 
 }  // namespace lact

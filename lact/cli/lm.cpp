@@ -8,7 +8,8 @@ namespace lact::cli {
 
 void add_lm(CLI::App& program, int& exit_code) {
   auto* task = program.add_subcommand("lm", "Language models: train, evaluate, generate, remember");
-  task->require_subcommand(1);
+  task->require_subcommand(0, 1);
+  show_help_when_alone(*task);
   task->fallthrough();
   add_lm_train(*task, exit_code);
   add_lm_eval(*task);

@@ -1,7 +1,10 @@
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
 #include "lact/base/format.h"
+#include "lact/base/terminal.h"
 #include "lact/cli/lm_demo.h"
 #include "lact/eval/html_report.h"
 #include "lact/io/atomic_file.h"
@@ -112,7 +115,7 @@ std::string demo_text(const DemoResult& result) {
   line(recall_header(result));
   for (const auto& row : recall_rows(result)) line(row);
   text += "\n" + eval::terminal_chart(eval::recall_plot(result.recalls, result.runs[0].run.model.window_size),
-                                      78, 14);
+                                      std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
   text += fmt::format("\n{}\n\nAfter \"... {}\" follows \"{}\", said {} words ago.\n", summary(result),
                       result.sample.prompt.substr(result.sample.prompt.size() -
                                                   std::min<size_t>(60, result.sample.prompt.size())),

@@ -1,12 +1,16 @@
 // `lact lm eval`: several models side by side on one measure.
+#include <unistd.h>
+
 #include <filesystem>
 #include <iostream>
 
 #include "lact/base/error.h"
 #include "lact/base/log.h"
+#include "lact/base/terminal.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm.h"
 #include "lact/cli/lm_eval.h"
+#include "lact/cli/verbs.h"
 #include "lact/io/atomic_file.h"
 
 namespace lact::cli {
@@ -38,9 +42,10 @@ std::vector<NamedLm> load_all(const Words& words) {
   return models;
 }
 
-void run(const Words& words) {
+void run(const CLI::App& verb, const Words& words) {
   Measure measure{};
   options::read(options::Json(words.measure), measure, "task");
+  check_option_groups(verb, words.measure);
   const auto models = load_all(words);
   const Evaluation result = measure == Measure::loss     ? evaluate_loss(models, words)
                             : measure == Measure::recall ? evaluate_recall(models, words)
@@ -62,7 +67,7 @@ void run(const Words& words) {
     return;
   }
   std::cout << result.table;
-  for (const auto& [name, plot] : result.plots) std::cout << "\n" << eval::terminal_chart(plot, 78, 14);
+  for (const auto& [name, plot] : result.plots) std::cout << "\n" << eval::terminal_chart(plot, std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
 }
 
 }  // namespace
@@ -113,7 +118,7 @@ void add_lm_eval(CLI::App& task) {
   verb->add_option("--adjectives", words->adjectives, "file with one adjective per line")->group("ruler");
   verb->add_option("--nouns", words->nouns, "file with one noun per line")->group("ruler");
   verb->add_flag("--json", words->json, "Print for a program to read");
-  verb->callback([words] { run(*words); });
+  verb->callback([verb, words] { run(*verb, *words); });
 }
 
 }  // namespace lact::cli

@@ -67,7 +67,7 @@ void run(const Words& words) {
     if (words.json) {
       results.push_back({{"memory", remembers ? nlohmann::ordered_json(words.memories[i])
                                               : nlohmann::ordered_json(nullptr)},
-                         {"text", printer.text()},
+                         {"text", words.echo ? prompt + printer.text() : printer.text()},
                          {"tokens", outcome.tokens.size()},
                          {"stopped_by", std::string(options::word_of(outcome.reason))},
                          {"position", streams[i].position()},

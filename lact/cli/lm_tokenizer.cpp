@@ -6,12 +6,14 @@
 #include "lact/data/text/train_tokenizer.h"
 
 #include "lact/cli/fields.h"
+#include "lact/cli/verbs.h"
 
 namespace lact::cli {
 
 void add_lm_tokenizer(CLI::App& task) {
   auto* group = task.add_subcommand("tokenizer", "SentencePiece tokenizers");
-  group->require_subcommand(1);
+  group->require_subcommand(0, 1);
+  show_help_when_alone(*group);
   const auto options = std::make_shared<data::TrainTokenizerOptions>();
   auto* train = group->add_subcommand("train", "Train a SentencePiece tokenizer from text");
   train->footer("Example: lact lm tokenizer train books/ -o books.model --vocabulary-size 4096");

@@ -4,6 +4,7 @@
 #include "lact/base/log.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm.h"
+#include "lact/cli/verbs.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/presets.h"
 #include "lact/train/tasks/lm_run.h"
@@ -66,6 +67,12 @@ int run(const CLI::App& verb, Words& words) {
     options.folder = words.resume;
     return finish(resume_run(options), words.resume);
   }
+  // Nothing that is given may be ignored.
+  check_option_groups(verb, words.run.data.data.empty() ? "Built-in text" : "Text files");
+  for (const char* name : {"--config", "--set"}) {
+    LACT_CHECK(words.initial_model.empty() || verb.get_option(name)->count() == 0,
+               "[train] {} means nothing with --init, which brings its own model", name);
+  }
   const auto own_tokenizer = std::filesystem::path(words.initial_model) / "tokenizer.model";
   const bool chosen = verb.get_option("--tokenizer")->count() > 0;
   if (!words.initial_model.empty() && !chosen && std::filesystem::exists(own_tokenizer)) {
@@ -102,7 +109,16 @@ void add_lm_train(CLI::App& task, int& exit_code) {
       ->check(CLI::PositiveNumber);
   verb->add_flag("--dry-run", words->dry_run, "Print parameters, memory, work and time, and do nothing");
   auto& run_config = words->run;
-  add_fields(*verb, run_config.data, "Text");
+  auto& data = run_config.data;
+  const char* const files = "Text files";
+  verb->add_option("--data", data.data, "Text files or folders, plain or gzip; without any, the built-in text");
+  verb->add_option("--tokenizer", data.tokenizer, "bytes, or a SentencePiece model")->capture_default_str();
+  verb->add_option("--valid", data.valid, "Text to validate on; without any, a share of the data")->group(files);
+  verb->add_option("--valid-share", data.valid_share, "That share, of files or of a single file's tokens")
+      ->capture_default_str()
+      ->group(files);
+  verb->add_option("--cache", data.cache, "Folder for tokenised text; by default beside the data")->group(files);
+  add_fields(*verb, data.recall, "Built-in text");
   add_fields(*verb, run_config.batches, "Batches");
   add_fields(*verb, run_config.training, "Training");
   verb->add_option_function<std::string>(

@@ -1,5 +1,4 @@
 // `lact mask`: the attention mask that a schedule, or a whole layout, is equivalent to.
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -8,6 +7,7 @@
 
 #include "lact/base/log.h"
 #include "lact/base/options.h"
+#include "lact/base/terminal.h"
 #include "lact/cli/verbs.h"
 #include "lact/eval/mask_picture.h"
 #include "lact/io/png.h"
@@ -132,11 +132,6 @@ options::Json to_json(const SequenceLayout& layout, const at::Tensor& mask) {
   return json;
 }
 
-int64_t terminal_columns() {
-  winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 void run(const CLI::App& verb, MaskOptions options) {
   if (!options.steps.empty() && options.kind.empty()) options.kind = "steps";
   LACT_CHECK(
@@ -156,7 +151,7 @@ void run(const CLI::App& verb, MaskOptions options) {
     std::cout << to_json(layout, picture.window.defined() ? layout_mask(layout) : picture.memory).dump()
               << "\n";
   } else {
-    std::cout << caption(layout.schedule) << "\n" << eval::mask_text(picture, terminal_columns());
+    std::cout << caption(layout.schedule) << "\n" << eval::mask_text(picture, terminal_columns(STDOUT_FILENO));
   }
 }
 

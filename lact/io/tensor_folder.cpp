@@ -30,8 +30,8 @@ std::map<std::string, std::string> read_weight_map(const std::string& index) {
     LACT_CHECK(file.is_string(), "{}: weight_map.{} is {}, expected a file name", index, name, file.dump());
     const std::string text = file.get<std::string>();
     LACT_CHECK(fs::path(text).filename() == text && text.ends_with(".safetensors"),
-               "{}: weight_map.{} is \"{}\", expected the name of a .safetensors file in the same folder", index,
-               name, text);
+               "{}: weight_map.{} is \"{}\", expected the name of a .safetensors file in the same folder",
+               index, name, text);
     files[name] = text;
   }
   return files;
@@ -66,8 +66,8 @@ std::string shard_name(size_t index, size_t count) {
 void remove_stale(const fs::path& folder, const std::set<std::string>& written) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    const bool ours = name == kSingle || name == kIndex ||
-                      (name.starts_with("model-") && name.ends_with(".safetensors"));
+    const bool ours =
+        name == kSingle || name == kIndex || (name.starts_with("model-") && name.ends_with(".safetensors"));
     if (ours && written.count(name) == 0) fs::remove(entry.path());
   }
 }
@@ -108,7 +108,8 @@ void write_tensor_folder(const std::string& folder, const std::map<std::string, 
   }
   if (shards.size() > 1) {
     const options::Json index = {{"metadata", {{"total_size", total}}}, {"weight_map", weight_map}};
-    write_file_atomically((path / kIndex).string(), [&](FileWriter& file) { file.write(index.dump(2) + "\n"); });
+    write_file_atomically((path / kIndex).string(),
+                          [&](FileWriter& file) { file.write(index.dump(2) + "\n"); });
     written.insert(kIndex);
   }
   remove_stale(path, written);

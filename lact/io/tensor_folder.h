@@ -16,8 +16,8 @@ std::map<std::string, at::Tensor> read_tensor_folder(const std::string& folder);
 
 inline constexpr int64_t kLargestShard = int64_t(5) << 30;
 
-/// One file, or, beyond `largest_shard` bytes, several and an index. Each file is replaced atomically; files of
-/// the other form are removed afterwards.
+/// One file, or, beyond `largest_shard` bytes, several and an index. Each file is replaced atomically; files
+/// of the other form are removed afterwards.
 void write_tensor_folder(const std::string& folder, const std::map<std::string, at::Tensor>& tensors,
                          int64_t largest_shard = kLargestShard);
 

@@ -40,7 +40,7 @@ class HybridMixer : public Mixer {
   Rescaled rescaled_;
   std::shared_ptr<Projection> projection_;
   std::shared_ptr<attention::WindowAttention> attention_;
-  std::shared_ptr<Core> memory_;  ///< null: window attention alone
+  std::shared_ptr<Core> memory_;    ///< null: window attention alone
   at::Tensor qk_scale_, qk_shift_;  ///< [2, M]: row 0 for q, row 1 for k
 };
 

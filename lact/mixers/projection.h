@@ -20,9 +20,10 @@ struct ProjectionConfig {
     field("output_bias", output_bias, "bias of the output projection");
     field("qk_norm", qk_norm, "RMS-norm of q and k over the whole model width");
     field("qk_norm_epsilon", qk_norm_epsilon, "epsilon of that norm");
-    field("conv_width", conv_width,
-          "causal convolution of each channel of q, k, v over so many tokens, as linear-attention models have; "
-          "0 is none, as in the paper");
+    field(
+        "conv_width", conv_width,
+        "causal convolution of each channel of q, k, v over so many tokens, as linear-attention models have; "
+        "0 is none, as in the paper");
   }
   bool operator==(const ProjectionConfig&) const = default;
 };
@@ -32,7 +33,8 @@ class Projection : public torch::nn::Module {
  public:
   Projection(int64_t model_dim, const ProjectionConfig& config);
 
-  /// `tail`: the tokens before x that the convolution still sees, from `initial_tail` and then from call to call.
+  /// `tail`: the tokens before x that the convolution still sees, from `initial_tail` and then from call to
+  /// call.
   Projected in(const at::Tensor& x, at::Tensor& tail) const;
   /// The same without convolution.
   Projected in(const at::Tensor& x) const;

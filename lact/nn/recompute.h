@@ -1,5 +1,5 @@
-// Activation checkpointing: memory for time. Only the input of a function is kept for the backward pass, which
-// computes the function again.
+// Activation checkpointing: memory for time. Only the input of a function is kept for the backward pass,
+// which computes the function again.
 #pragma once
 
 #include <ATen/core/Tensor.h>

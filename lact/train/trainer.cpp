@@ -137,7 +137,7 @@ class Training {
     const double speed = tokens_per_second(first);
     const double share = speed / double(task_.tokens_per_batch()) * task_.flops_per_batch() / peak_;
     std::string details =
-        fmt::format("loss {:.3f}, {} tokens/s, {:.0f}% of peak, {}", loss_, format_count(speed), 100 * share,
+        fmt::format("loss {:.3f}, {} tok/s, {:.0f}% peak, {}", loss_, format_count(speed), 100 * share,
                     format_bytes(double(resident_bytes())));
     if (skipped_ > 0) details += fmt::format(", {} skipped", skipped_);
     recorder_->show(step_, details);

@@ -242,7 +242,8 @@ TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
     Draw draw(seed);
     const ttt::LactConfig memory = draw_memory(draw);
     const HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw),
-                                      draw.one_of({MemoryKind::lact, MemoryKind::lact, MemoryKind::none}), memory,
+                                      draw.one_of({MemoryKind::lact, MemoryKind::lact, MemoryKind::none}),
+                                      memory,
                                       draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none})};
     const LactLayerConfig lact = {draw_projection(draw), memory};
     const AttentionLayerConfig attention = {draw_projection(draw), draw_attention(draw)};

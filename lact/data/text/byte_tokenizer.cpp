@@ -1,5 +1,5 @@
 #include "lact/base/error.h"
-#include "lact/data/text/fnv.h"
+#include "lact/base/fnv.h"
 #include "lact/data/text/tokenizer.h"
 
 namespace lact::data {
@@ -33,7 +33,6 @@ class ByteTokenizer final : public Tokenizer {
   std::string description() const override { return "bytes"; }
   std::string hash() const override { return fnv_hex("bytes"); }
   std::string model_bytes() const override { return ""; }
-  bool has_dummy_prefix() const override { return false; }
   bool blanks_are_borders() const override { return true; }
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <mutex>
 #include <unordered_map>
 
 #include "lact/base/error.h"
@@ -66,17 +65,9 @@ void RecallTextOptions::check() const {
 std::string RecallText::text() const { return fmt::format("{}", fmt::join(words, " ")); }
 
 RecallText recall_text(const RecallTextOptions& options, uint64_t seed, int64_t words) {
-  static std::mutex mutex;
-  static std::unordered_map<int64_t, Lexicon> lexicons;
-  const Lexicon* known = nullptr;
-  {
-    const std::lock_guard lock(mutex);
-    const auto [place, fresh] = lexicons.try_emplace(options.names * (kMostWords + 1) + options.things);
-    if (fresh) place->second = lexicon(options);
-    known = &place->second;
-  }
+  const Lexicon known = lexicon(options);
   Random random(seed);
-  std::vector<std::string> names = known->names;
+  std::vector<std::string> names = known.names;
   random.shuffle(names);
   const int64_t facts = options.vary ? 2 + random.below(options.facts - 1) : options.facts;
 
@@ -88,12 +79,12 @@ RecallText recall_text(const RecallTextOptions& options, uint64_t seed, int64_t 
   RecallText text;
   while (int64_t(text.words.size()) < words) {
     if (random.uniform() < options.filler) {
-      say(text, {"the", random.choice(known->adjectives), random.choice(known->nouns), "."});
+      say(text, {"the", random.choice(known.adjectives), random.choice(known.nouns), "."});
       continue;
     }
     const bool tell = told.empty() || (int64_t(told.size()) < facts && random.below(5) < 2);
     if (tell) {
-      const Fact fact = {names[told.size()], random.choice(known->things), int64_t(text.words.size()) + 1};
+      const Fact fact = {names[told.size()], random.choice(known.things), int64_t(text.words.size()) + 1};
       say(text, {"note", fact.thing, fact.name});
       told.push_back(fact);
     } else {
@@ -115,30 +106,24 @@ std::string recall_sample(const RecallTextOptions& options, uint64_t seed, int64
   return sample;
 }
 
-struct RecallEncoder::Words {
-  std::mutex mutex;
-  std::unordered_map<std::string, std::vector<int32_t>> tokens;
-};
-
 RecallEncoder::RecallEncoder(const Tokenizer& tokenizer, const RecallTextOptions& options)
-    : tokenizer_(tokenizer), options_(options), words_(std::make_unique<Words>()) {
+    : tokenizer_(tokenizer), options_(options) {
   options.check();
+  const Lexicon known = lexicon(options);
+  for (const auto& words : {known.names, known.things, known.adjectives, known.nouns, {"note", "the", "."}}) {
+    for (const auto& word : words) tokens_[word] = tokenizer.encode_continuation(" " + word);
+  }
 }
-
-RecallEncoder::~RecallEncoder() = default;
 
 RecallTokens RecallEncoder::document(uint64_t seed, int64_t length) const {
   // A word has at least one token.
   const RecallText text = recall_text(options_, seed, length);
   RecallTokens result;
   std::vector<int64_t> begins;
-  const std::lock_guard lock(words_->mutex);
   for (size_t i = 0; i < text.words.size() && int64_t(result.tokens.size()) < length; ++i) {
-    const std::string key = i == 0 ? text.words[i] : " " + text.words[i];
-    auto [place, fresh] = words_->tokens.try_emplace(key);
-    if (fresh) place->second = i == 0 ? tokenizer_.encode(key) : tokenizer_.encode_continuation(key);
+    const auto word = i == 0 ? tokenizer_.encode(text.words[i]) : tokens_.at(text.words[i]);
     begins.push_back(int64_t(result.tokens.size()));
-    result.tokens.insert(result.tokens.end(), place->second.begin(), place->second.end());
+    result.tokens.insert(result.tokens.end(), word.begin(), word.end());
   }
   begins.push_back(int64_t(result.tokens.size()));
   for (const auto& [word, mentioned] : text.answers) {

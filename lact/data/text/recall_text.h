@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lact/data/text/token_source.h"
@@ -70,16 +71,14 @@ struct RecallTokens {
 class RecallEncoder {
  public:
   RecallEncoder(const Tokenizer& tokenizer, const RecallTextOptions& options);
-  ~RecallEncoder();
 
   /// The first `length` tokens of the document of this seed.
   RecallTokens document(uint64_t seed, int64_t length) const;
 
  private:
-  struct Words;
   const Tokenizer& tokenizer_;
   RecallTextOptions options_;
-  std::unique_ptr<Words> words_;
+  std::unordered_map<std::string, std::vector<int32_t>> tokens_;  ///< of each word behind a blank
 };
 
 /// Endless sequences, one document each.

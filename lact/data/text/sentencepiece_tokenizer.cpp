@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "lact/base/error.h"
-#include "lact/data/text/fnv.h"
+#include "lact/base/fnv.h"
 #include "lact/data/text/piece_encoder.h"
 #include "lact/data/text/regular_file.h"
 #include "lact/data/text/sentencepiece_model.h"
@@ -95,7 +95,6 @@ class SentencePieceTokenizer final : public Tokenizer {
   }
   std::string hash() const override { return fnv_hex(model_bytes_); }
   std::string model_bytes() const override { return model_bytes_; }
-  bool has_dummy_prefix() const override { return model_.add_dummy_prefix; }
   bool blanks_are_borders() const override { return blanks_are_borders_; }
 
  private:

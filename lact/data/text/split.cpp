@@ -7,7 +7,7 @@
 #include <random>
 
 #include "lact/base/error.h"
-#include "lact/data/text/fnv.h"
+#include "lact/base/fnv.h"
 
 namespace lact::data {
 

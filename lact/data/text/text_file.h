@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lact/data/text/fnv.h"
+#include "lact/base/fnv.h"
 #include "lact/data/text/utf8.h"
 
 namespace lact::data {

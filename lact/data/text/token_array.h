@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lact/data/text/fnv.h"
+#include "lact/base/fnv.h"
 #include "lact/data/text/token_range.h"
 #include "lact/io/atomic_file.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "lact/data/text/fnv.h"
+#include "lact/base/fnv.h"
 
 namespace lact::data {
 

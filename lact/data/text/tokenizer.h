@@ -33,8 +33,6 @@ class Tokenizer {
   /// The file's contents, from which sentencepiece_from_bytes makes the tokenizer again; "" for bytes.
   virtual std::string model_bytes() const = 0;
 
-  /// Whether `encode` puts a blank before the text.
-  virtual bool has_dummy_prefix() const = 0;
   /// Whether no token reaches across the border before a single blank, so that text may be cut there.
   virtual bool blanks_are_borders() const = 0;
 };

@@ -19,8 +19,8 @@ void check_rope(const std::string& path, int64_t num_heads, int64_t model_dim, c
 
 void check_projection(const std::string& path, const ProjectionConfig& config) {
   if (config.qk_norm) check_positive(path + ".qk_norm_epsilon", config.qk_norm_epsilon);
-  LACT_CHECK(config.conv_width >= 0 && config.conv_width <= 64, "[config] {}.conv_width is {}, expected 0 to 64",
-             path, config.conv_width);
+  LACT_CHECK(config.conv_width >= 0 && config.conv_width <= 64,
+             "[config] {}.conv_width is {}, expected 0 to 64", path, config.conv_width);
 }
 
 void check_attention(const std::string& path, int64_t model_dim, const attention::AttentionConfig& config) {

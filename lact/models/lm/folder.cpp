@@ -2,10 +2,10 @@
 
 #include <ATen/ATen.h>
 
-#include <cstring>
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/fnv.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/lm/weights.h"
@@ -23,23 +23,6 @@ const char* const kOurs = "lact";
 ForeignNames names_for(const LmConfig& config, const torch::nn::Module& model) {
   const auto theirs = to_authors(config);
   return theirs ? foreign_names(*theirs) : own_names(model);
-}
-
-uint64_t mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
-  return hash ^ (hash >> 29);
-}
-
-uint64_t mix_bytes(uint64_t hash, const void* bytes, size_t count) {
-  const auto* next = static_cast<const char*>(bytes);
-  for (; count >= 8; next += 8, count -= 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, next, 8);
-    hash = mix(hash, word);
-  }
-  uint64_t rest = count;
-  std::memcpy(&rest, next, count);
-  return mix(hash, rest + (uint64_t(count) << 56));
 }
 
 }  // namespace
@@ -101,15 +84,14 @@ void save_lm(const std::string& folder, const LanguageModel& model) {
 }
 
 std::string fingerprint(const LanguageModel& model) {
-  uint64_t hash = 0xCBF29CE484222325ull;
-  const std::string config = options::write(model.config()).dump();
-  hash = mix_bytes(hash, config.data(), config.size());
+  Fnv1a hash;
+  hash.update(options::write(model.config()).dump());
   for (const auto& item : model.named_parameters()) {
     const at::Tensor tensor = item.value().detach().to(at::kCPU).contiguous();
-    hash = mix_bytes(hash, item.key().data(), item.key().size());
-    hash = mix_bytes(hash, tensor.data_ptr(), size_t(tensor.numel()) * tensor.element_size());
+    hash.update(item.key());
+    hash.update_words(tensor.data_ptr(), size_t(tensor.numel()) * tensor.element_size());
   }
-  return fmt::format("{:016x}", hash);
+  return hash.hex();
 }
 
 }  // namespace lact::models

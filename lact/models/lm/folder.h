@@ -15,7 +15,8 @@ LmConfig read_lm_config(const std::string& folder);
 
 std::shared_ptr<LanguageModel> load_lm(const std::string& folder);
 
-/// Creates the folder if it is missing. The config is written first, the tensors replace older ones atomically.
+/// Creates the folder if it is missing. The config is written first, the tensors replace older ones
+/// atomically.
 void save_lm(const std::string& folder, const LanguageModel& model);
 void save_lm_config(const std::string& folder, const LmConfig& config);
 

@@ -11,7 +11,8 @@ namespace lact::models {
 
 void LmState::visit(StateVisitor& visitor, const std::string& prefix) {
   visitor.number(prefix + "position", position);
-  for (size_t i = 0; i < blocks.size(); ++i) blocks[i]->visit(visitor, fmt::format("{}blocks.{}.", prefix, i));
+  for (size_t i = 0; i < blocks.size(); ++i)
+    blocks[i]->visit(visitor, fmt::format("{}blocks.{}.", prefix, i));
 }
 
 LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {

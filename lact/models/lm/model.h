@@ -27,8 +27,8 @@ class LanguageModel : public torch::nn::Module {
 
   const LmConfig& config() const { return config_; }
 
-  /// float32, or bfloat16 for matrix products and activations. Parameters, fast weights and norms stay as they
-  /// are.
+  /// float32, or bfloat16 for matrix products and activations. Parameters, fast weights and norms stay as
+  /// they are.
   void set_compute_type(at::ScalarType type) { compute_type_ = type; }
 
   /// Keeps only the blocks' inputs for the backward pass and computes the blocks again there.
@@ -42,7 +42,8 @@ class LanguageModel : public torch::nn::Module {
 
   at::Tensor forward(const at::Tensor& ids) { return logits(hidden(ids)); }
 
-  /// Continues a text: ids [B, T] of any length T -> hidden states. The same numbers as the whole text at once.
+  /// Continues a text: ids [B, T] of any length T -> hidden states. The same numbers as the whole text at
+  /// once.
   at::Tensor advance(const at::Tensor& ids, LmState& state);
   std::unique_ptr<LmState> initial_state(int64_t batch);
 

@@ -80,10 +80,10 @@ AuthorsLm::AuthorsLm() {
 
 AuthorsLm read_authors_lm(const options::Json& json, const std::string& file) {
   static const std::set<std::string> without_effect = {
-      "_name_or_path", "architectures", "auto_map",      "bos_token_id",       "dtype",
-      "eos_token_id",  "fp32_states",   "fuse_norm",     "fuse_cross_entropy", "fuse_swiglu",
-      "head_dim",      "pad_token_id",  "model_type",    "last_layer_fuse_norm",
-      "torch_dtype",   "use_cache",     "transformers_version", "use_fused_kernel"};
+      "_name_or_path", "architectures",        "auto_map",        "bos_token_id",         "dtype",
+      "eos_token_id",  "fp32_states",          "fuse_norm",       "fuse_cross_entropy",   "fuse_swiglu",
+      "head_dim",      "pad_token_id",         "model_type",      "last_layer_fuse_norm", "torch_dtype",
+      "use_cache",     "transformers_version", "use_fused_kernel"};
   options::Json known = json;
   for (const auto& key : without_effect) known.erase(key);
   LACT_CHECK(!known.contains("elementwise_affine") || known["elementwise_affine"] == true,

@@ -54,9 +54,10 @@ void VideoConfig::check() const {
   check_size("model_dim", model_dim);
   check_size("num_layers", num_layers, kMostLayers);
   check_layer("layer", model_dim, layer);
-  LACT_CHECK(layer.projection.conv_width == 0,
-             "[config] layer.projection.conv_width is {}, expected 0: the order of a video's tokens is not causal",
-             layer.projection.conv_width);
+  LACT_CHECK(
+      layer.projection.conv_width == 0,
+      "[config] layer.projection.conv_width is {}, expected 0: the order of a video's tokens is not causal",
+      layer.projection.conv_width);
   check_heads("cross_attention.num_heads", cross_attention.num_heads, model_dim);
   check_norm("cross_norm", cross_norm);
   check_feed_forward("feed_forward", feed_forward);

@@ -3,11 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "lact/base/error.h"
 #include "lact/base/log.h"
-#include "lact/io/atomic_file.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/lm/loss.h"
 
@@ -23,19 +21,13 @@ void LmBatches::check() const {
   between("valid_sequences", valid_sequences, 1, 1 << 20);
 }
 
-LmTask::LmTask(std::shared_ptr<models::LanguageModel> model, std::shared_ptr<data::Tokenizer> tokenizer,
-               std::shared_ptr<data::TokenSource> train, std::shared_ptr<data::TokenSource> valid,
-               const LmBatches& batches)
+LmTask::LmTask(std::shared_ptr<models::LanguageModel> model, std::shared_ptr<data::TokenSource> train,
+               std::shared_ptr<data::TokenSource> valid, const LmBatches& batches)
     : model_(std::move(model)),
-      tokenizer_(std::move(tokenizer)),
       train_(std::move(train)),
       valid_(std::move(valid)),
       batches_(batches) {
   batches.check();
-  const int64_t vocabulary = model_->config().vocabulary_size;
-  LACT_CHECK(tokenizer_->vocabulary_size() <= vocabulary,
-             "[train] the tokenizer has {} tokens but the model's vocabulary only {}",
-             tokenizer_->vocabulary_size(), vocabulary);
   read(*train_, 0, 1);  // a text that is too short is a mistake now, not after the first save
   if (valid_ && valid_->num_sequences(batches_.length + 1) == 0 && train_->num_sequences(1) > 0) {
     log::warn("the text to validate on is shorter than a sequence of {} tokens: there is no validation",
@@ -79,12 +71,6 @@ std::map<std::string, double> LmTask::validate() {
   return {{"loss", sum / double(count)}};
 }
 
-void LmTask::export_model(const std::string& folder) {
-  models::save_lm(folder, *model_);
-  const std::string bytes = tokenizer_->model_bytes();
-  if (bytes.empty()) return;
-  const auto path = std::filesystem::path(folder) / "tokenizer.model";
-  io::write_file_atomically(path.string(), [&](io::FileWriter& file) { file.write(bytes); });
-}
+void LmTask::export_model(const std::string& folder) { models::save_lm(folder, *model_); }
 
 }  // namespace lact::train

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "lact/data/text/token_source.h"
-#include "lact/data/text/tokenizer.h"
 #include "lact/models/lm/model.h"
 #include "lact/train/task.h"
 
@@ -29,9 +28,8 @@ struct LmBatches {
 class LmTask : public Task {
  public:
   /// Sequences of `valid` are never trained on; without it there is no validation.
-  LmTask(std::shared_ptr<models::LanguageModel> model, std::shared_ptr<data::Tokenizer> tokenizer,
-         std::shared_ptr<data::TokenSource> train, std::shared_ptr<data::TokenSource> valid,
-         const LmBatches& batches);
+  LmTask(std::shared_ptr<models::LanguageModel> model, std::shared_ptr<data::TokenSource> train,
+         std::shared_ptr<data::TokenSource> valid, const LmBatches& batches);
 
   torch::nn::Module& model() override { return *model_; }
   at::Tensor loss(int64_t batch) override;
@@ -46,7 +44,6 @@ class LmTask : public Task {
   at::Tensor mean_loss(const at::Tensor& ids);
 
   std::shared_ptr<models::LanguageModel> model_;
-  std::shared_ptr<data::Tokenizer> tokenizer_;
   std::shared_ptr<data::TokenSource> train_, valid_;
   LmBatches batches_;
 };

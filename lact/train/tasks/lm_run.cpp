@@ -39,8 +39,11 @@ std::shared_ptr<LmTask> make_task(const LmRun& run, const LmSources& sources,
                                   std::shared_ptr<models::LanguageModel> model) {
   model->set_compute_type(compute_type(run.precision));
   model->set_recompute(run.recompute);
-  return std::make_shared<LmTask>(std::move(model), sources.tokenizer, sources.train, sources.valid,
-                                  run.batches);
+  const int64_t vocabulary = model->config().vocabulary_size;
+  LACT_CHECK(sources.tokenizer->vocabulary_size() <= vocabulary,
+             "[train] the tokenizer has {} tokens but the model's vocabulary only {}",
+             sources.tokenizer->vocabulary_size(), vocabulary);
+  return std::make_shared<LmTask>(std::move(model), sources.train, sources.valid, run.batches);
 }
 
 }  // namespace

@@ -28,7 +28,6 @@ TEST(ByteTokenizer, TokensAreTheBytes) {
   EXPECT_EQ(bytes->token_bytes(0xC3), "\xC3");
   EXPECT_EQ(bytes->description(), "bytes");
   EXPECT_EQ(bytes->model_bytes(), "");
-  EXPECT_FALSE(bytes->has_dummy_prefix());
   EXPECT_SENTENCE(bytes->decode({256}), "token 256 is not in the vocabulary, which has 256 bytes");
   EXPECT_SENTENCE(bytes->token_bytes(-1), "token -1 is not in the vocabulary");
 }
@@ -44,7 +43,6 @@ TEST_P(ReferenceEncodings, AreThoseOfSentencePiece) {
   const auto expected = options::read_json_file(reference).at(GetParam());
   EXPECT_EQ(tokenizer->vocabulary_size(), expected.at("vocab_size").get<int64_t>());
   EXPECT_EQ(tokenizer->end_of_text(), expected.at("eos").get<int32_t>());
-  EXPECT_TRUE(tokenizer->has_dummy_prefix());
   EXPECT_TRUE(tokenizer->blanks_are_borders());
   EXPECT_FALSE(expected.at("cases").empty());
   for (const auto& item : expected.at("cases")) {

@@ -39,7 +39,6 @@ TEST_P(TrainTokenizer, HasTheSizeAndTheSpecialTokens) {
   const auto tokenizer = sentencepiece_tokenizer(chosen.output);
   EXPECT_EQ(tokenizer->vocabulary_size(), 400);
   EXPECT_EQ(tokenizer->end_of_text(), 2);
-  EXPECT_TRUE(tokenizer->has_dummy_prefix());
   EXPECT_TRUE(tokenizer->blanks_are_borders());
   EXPECT_EQ(tokenizer->encode("the").size(), 1u) << "a word that comes often is one token";
   EXPECT_EQ(folder_.names(), (std::vector<std::string>{"out.model", "text.txt"}));
