@@ -7,12 +7,14 @@ find_dependency(nlohmann_json)
 find_dependency(PNG)
 find_dependency(ZLIB)
 find_dependency(Threads)
+find_dependency(OpenMP)
 
 # One name for LibTorch, with its headers marked as system headers so that only our own code is warned about.
 if(NOT TARGET lact_torch)
   add_library(lact_torch INTERFACE IMPORTED)
   target_include_directories(lact_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
-  target_link_libraries(lact_torch INTERFACE ${TORCH_LIBRARIES})
+  # LibTorch's parallel_for is a template: compiled without OpenMP it runs on one core.
+  target_link_libraries(lact_torch INTERFACE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)
   separate_arguments(_lact_torch_flags NATIVE_COMMAND "${TORCH_CXX_FLAGS}")
   target_compile_options(lact_torch INTERFACE ${_lact_torch_flags})
 

@@ -100,27 +100,57 @@ LACT_INLINE void transpose_16(const uint32_t* from, int64_t from_stride, uint32_
 #endif
 }
 
+/// 16 rows of up to 16 words as words: zeros after the last row and number.
+template <class Operand, class Number>
+LACT_INLINE void read_block(const Number* from, int64_t stride, int64_t rows, int64_t first, int64_t depth,
+                            uint32_t* block) {
+  constexpr int kBlock = 16, kNumbers = kBlock * Operand::kPerWord;
+  for (int64_t i = 0; i < kBlock; ++i) {
+    auto* numbers = reinterpret_cast<typename Operand::Number*>(block + i * kBlock);
+    const Number* row = from + i * stride + first;
+    const int64_t filled = i < rows ? (depth - first < kNumbers ? depth - first : kNumbers) : 0;
+    int64_t j = 0;
+    for (; j + kLanes <= filled; j += kLanes) store(numbers + j, load(row + j));
+    for (; j < filled; ++j) narrow(numbers + j, widen(row[j]));
+    for (; j < kNumbers; ++j) narrow(numbers + j, 0.f);
+  }
+}
+
+/// Tile form, the left operand as the inner loop reads it: [rows / 8][words of depth][8]; a tile is one
+/// stream of memory.
+template <class Operand, class Number>
+inline void pack_tiles(const Number* from, int64_t stride, int64_t rows, int64_t depth, uint32_t* to) {
+  constexpr int kBlock = 16;
+  const int64_t words = words_of<Operand>(depth);
+  alignas(64) uint32_t block[kBlock * kBlock], turned[kBlock * kBlock];
+  for (int64_t row = 0; row < rows; row += kBlock) {
+    const int64_t count = rows - row < kBlock ? rows - row : kBlock;
+    for (int64_t word = 0; word < words; word += kBlock) {
+      read_block<Operand>(from + row * stride, stride, count, word * Operand::kPerWord, depth, block);
+      transpose_16(block, kBlock, turned, kBlock);
+      const int64_t left = words - word < kBlock ? words - word : kBlock;
+      for (int64_t half = 0; half < kBlock && half < count; half += kTileRows) {
+        uint32_t* tile = to + (row + half) * words + word * kTileRows;
+        for (int64_t j = 0; j < left; ++j) {
+          for (int i = 0; i < kTileRows; ++i) tile[j * kTileRows + i] = turned[j * kBlock + half + i];
+        }
+      }
+    }
+  }
+}
+
 /// Panel form of Bᵀ, given B [columns, depth]: a weight [out, in] becomes the right operand of x Wᵀ.
 template <class Operand, class Number>
 inline void pack_panels_transposed(const Number* from, int64_t stride, int64_t depth, int64_t columns,
                                    uint32_t* to, int64_t panel_stride) {
-  constexpr int kBlock = 16, kNumbers = kBlock * Operand::kPerWord;
+  constexpr int kBlock = 16;
   const int64_t words = words_of<Operand>(depth);
   alignas(64) uint32_t block[kBlock * kBlock], turned[kBlock * kBlock];
   for (int64_t column = 0; column < round_up(columns, kPanel); column += kBlock) {
     uint32_t* panel = to + column / kPanel * panel_stride + column % kPanel;
     for (int64_t word = 0; word < words; word += kBlock) {
-      const int64_t first = word * Operand::kPerWord;
-      for (int64_t i = 0; i < kBlock; ++i) {
-        auto* numbers = reinterpret_cast<typename Operand::Number*>(block + i * kBlock);
-        const Number* row = from + (column + i) * stride + first;
-        const int64_t filled =
-            column + i < columns ? (depth - first < kNumbers ? depth - first : kNumbers) : 0;
-        int64_t j = 0;
-        for (; j + kLanes <= filled; j += kLanes) store(numbers + j, load(row + j));
-        for (; j < filled; ++j) narrow(numbers + j, widen(row[j]));
-        for (; j < kNumbers; ++j) narrow(numbers + j, 0.f);
-      }
+      read_block<Operand>(from + column * stride, stride, columns - column, word * Operand::kPerWord, depth,
+                          block);
       const int64_t count = words - word < kBlock ? words - word : kBlock;
       if (count == kBlock) {
         transpose_16(block, kBlock, panel + word * kPanel, kPanel);

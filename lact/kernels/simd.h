@@ -86,9 +86,13 @@ LACT_INLINE void store_some(Number* to, Vec value, int64_t count) {
 }
 
 LACT_INLINE float sum(Vec x) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_ps((__m512)x);
+#else
   float total = 0;
   for (int i = 0; i < kLanes; ++i) total += x[i];
   return total;
+#endif
 }
 LACT_INLINE float largest(Vec x) {
   float most = x[0];

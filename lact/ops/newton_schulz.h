@@ -51,10 +51,31 @@ namespace reference {
 at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options);
 }
 
-/// Small float32 matrices on a processor, with a backward pass of its own.
+/// Float32 matrices on a processor, with a backward pass of its own.
 namespace fused {
 bool fits(const at::Tensor& gradient, const NewtonSchulzOptions& options);
 at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options);
+
+/// How the passes multiply: operands as pairs of bfloat16 (sums and the running iterate stay float32) or
+/// float32, and the type in which iterates are kept for the backward pass.
+struct NewtonSchulzPrecision {
+  bool pairs = false;
+  at::ScalarType kept = at::kFloat;
+};
+
+/// The two passes by themselves, for callers with a backward pass of their own. gradient [matrices, rows,
+/// cols] float32.
+struct NewtonSchulzPass {
+  at::Tensor result;
+  at::Tensor iterates;  ///< [matrices, steps, m, n] with m <= n; undefined unless kept
+};
+NewtonSchulzPass newton_schulz_forward(const at::Tensor& gradient, const NewtonSchulzOptions& options,
+                                       const NewtonSchulzPrecision& precision, bool keep);
+
+/// The gradient for `gradient`; without iterates the forward pass runs again.
+at::Tensor newton_schulz_backward(const at::Tensor& gradient, const at::Tensor& iterates,
+                                  const at::Tensor& result_gradient, const NewtonSchulzOptions& options,
+                                  const NewtonSchulzPrecision& precision);
 }  // namespace fused
 
 }  // namespace lact::ops

@@ -1,155 +1,335 @@
-// Newton-Schulz of many small float32 matrices on a processor: each matrix stays in the cache of one core
-// through all steps, forward and backward.
+// Newton-Schulz on a processor. Of the symmetric products half the blocks are computed and mirrored; the
+// running iterate is float32 whatever the products read. Where there are many matrices each stays in the
+// cache of one core through all steps; where there are few, all cores share every product.
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <torch/autograd.h>
 
 #include <cmath>
-#include <vector>
 
-#include "lact/kernels/small_matmul.h"
+#include "lact/kernels/products.h"
 #include "lact/ops/newton_schulz.h"
+#include "lact/ops/work_items.h"
 
 namespace lact::ops::fused {
 
 namespace {
 
-using kernels::small_matmul;
-using kernels::small_transpose;
+using kernels::Packing;
+using Triple = std::array<double, 3>;
 
-/// Work space of one thread for matrices of m rows and n >= m columns.
-struct Space {
-  Space(int64_t m, int64_t n)
-      : transposed(size_t(m * n)), gram(size_t(m * m)), polynomial(gram), outer(gram), mixed(gram) {}
-  std::vector<float> transposed, gram, polynomial, outer, mixed;
+constexpr int64_t kPanel = 32;
+
+/// One core works through a loop by itself, or all cores share it.
+struct Alone {
+  template <class Body>
+  void operator()(int64_t count, const Body& body) const {
+    for (int64_t i = 0; i < count; ++i) body(i);
+  }
+};
+struct Together {
+  template <class Body>
+  void operator()(int64_t count, const Body& body) const {
+    for_each_item(count, [&](int64_t item, int64_t) { body(item); });
+  }
 };
 
-/// A = X Xᵀ and P = b A + c A²
-void make_polynomial(const float* x, int64_t m, int64_t n, double b, double c, Space& space) {
-  small_transpose(x, space.transposed.data(), m, n);
-  small_matmul(x, space.transposed.data(), space.gram.data(), m, m, n, 1, 0);
-  space.polynomial = space.gram;
-  small_matmul(space.gram.data(), space.gram.data(), space.polynomial.data(), m, m, m, float(c), float(b));
-}
-
-double norm_of(const float* x, int64_t count) {
-  double squares = 0;
-  for (int64_t i = 0; i < count; ++i) squares += double(x[i]) * double(x[i]);
-  return std::sqrt(squares);
-}
-
-/// iterates [steps + 1, matrices, m, n]: the first holds G on entry and X₀ on exit, the others X₁, X₂, ...
-void run_forward(float* iterates, int64_t matrices, int64_t m, int64_t n,
-                 const NewtonSchulzOptions& options) {
-  const int64_t size = m * n;
-  at::parallel_for(0, matrices, 1, [&](int64_t begin, int64_t end) {
-    Space space(m, n);
-    for (int64_t i = begin; i < end; ++i) {
-      float* x = iterates + i * size;
-      const auto shrink = float(1 / (norm_of(x, size) + options.epsilon));
-      for (int64_t j = 0; j < size; ++j) x[j] *= shrink;
-      for (int64_t step = 0; step < options.steps; ++step) {
-        const auto [a, b, c] = newton_schulz_coefficients(options.coefficients, step);
-        float* next = x + matrices * size;
-        make_polynomial(x, m, n, b, c, space);
-        std::copy(x, x + size, next);
-        small_matmul(space.polynomial.data(), x, next, m, n, m, 1, float(a));
-        x = next;
-      }
-    }
-  });
-}
-
-/// dX from dY of one step, in place:  dX = a dY + P dY + (b H + c (A H + (A H)ᵀ)) X  with  H = dY Xᵀ + X dYᵀ.
-void step_back(const float* x, float* gradient, float* result, int64_t m, int64_t n,
-               const std::array<double, 3>& abc, Space& space) {
-  const auto [a, b, c] = abc;
-  make_polynomial(x, m, n, b, c, space);
-  small_matmul(gradient, space.transposed.data(), space.mixed.data(), m, m, n, 1, 0);
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < m; ++j)
-      space.outer[size_t(i * m + j)] = space.mixed[size_t(i * m + j)] + space.mixed[size_t(j * m + i)];
+/// Buffers for one matrix at a time, m <= n, both padded to whole panels.
+class Space {
+ public:
+  Space(int64_t m, int64_t n, bool pairs, bool backward)
+      : m_(kernels::round_up_to(m, kPanel)),
+        n_(kernels::round_up_to(n, kPanel)),
+        packing_(pairs ? Packing::pairs : Packing::singles),
+        x(numbers(m_ * n_)),
+        gram(numbers(m_ * m_)),
+        polynomial(numbers(m_ * m_)),
+        x_turned(words(m_, n_)),
+        x_panels(words(m_, n_)),
+        gram_panels(words(m_, m_)),
+        x_tiles(words(m_, n_)),
+        square_tiles(words(m_, m_)),
+        polynomial_tiles(words(m_, m_)) {
+    if (!backward) return;
+    y = numbers(m_ * n_), mixed = numbers(m_ * m_), symmetric = numbers(m_ * m_), y_panels = words(m_, n_);
   }
-  std::copy(gradient, gradient + m * n, result);
-  small_matmul(space.polynomial.data(), gradient, result, m, n, m, 1, float(a));
-  small_matmul(space.gram.data(), space.outer.data(), space.mixed.data(), m, m, m, float(c), 0);
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < m; ++j) {
-      space.polynomial[size_t(i * m + j)] = float(b) * space.outer[size_t(i * m + j)] +
-                                            space.mixed[size_t(i * m + j)] + space.mixed[size_t(j * m + i)];
-    }
+
+  int64_t m() const { return m_; }
+  int64_t n() const { return n_; }
+  Packing packing() const { return packing_; }
+
+ private:
+  static at::Tensor numbers(int64_t count) { return at::empty({count}, at::kFloat); }
+  at::Tensor words(int64_t rows, int64_t columns) const {
+    return at::empty({rows * kernels::words_for(packing_, columns)}, at::kInt);
   }
-  small_matmul(space.polynomial.data(), x, result, m, n, m, 1, 1);
-  std::copy(result, result + m * n, gradient);
+
+  int64_t m_, n_;
+  Packing packing_;
+
+ public:
+  at::Tensor x, gram, polynomial, x_turned, x_panels, gram_panels;
+  at::Tensor x_tiles, square_tiles, polynomial_tiles;
+  at::Tensor y, mixed, symmetric, y_panels;
+};
+
+float* numbers(const at::Tensor& buffer) { return buffer.data_ptr<float>(); }
+uint32_t* words(const at::Tensor& buffer) { return reinterpret_cast<uint32_t*>(buffer.data_ptr<int32_t>()); }
+
+/// The steps of one matrix.
+template <class Loop>
+class Iteration {
+ public:
+  explicit Iteration(Space& space) : space_(space), m_(space.m()), n_(space.n()) {}
+
+  /// X ← a X + (b A + c A²) X
+  void advance(const Triple& abc) {
+    make_polynomial(abc);
+    loop_(n_ / kPanel, [&](int64_t p) {
+      float* c = numbers(space_.x) + p * kPanel;
+      kernels_.panel_product(packing(), words(space_.polynomial_tiles), panel(space_.x_panels, p, m_),
+                             depth(m_), m_, {c, n_, 1, float(abc[0]), c, n_});
+    });
+  }
+
+  /// Y ← a Y + P Y + T X  with  H = Y Xᵀ,  S = H + Hᵀ,  T = b S + c (S A + A S)
+  void retreat(const Triple& abc) {
+    const auto [a, b, c] = abc;
+    make_polynomial(abc);
+    const uint32_t* y_tiles = pack_tiles(space_.y, m_, n_, space_.x_tiles);
+    loop_(n_ / kPanel, [&](int64_t p) { pack_panel(space_.y, p, m_, n_, space_.y_panels); });
+    multiply(y_tiles, n_, space_.x_turned, space_.mixed);
+    add_transposed(space_.mixed, 1, 0);
+    const uint32_t* symmetric_tiles = pack_tiles(space_.symmetric, m_, m_, space_.square_tiles);
+    multiply(symmetric_tiles, m_, space_.gram_panels, space_.mixed);
+    add_transposed(space_.mixed, c, b);
+    const uint32_t* t_tiles = pack_tiles(space_.symmetric, m_, m_, space_.square_tiles);
+    loop_(n_ / kPanel, [&](int64_t p) {
+      float* y = numbers(space_.y) + p * kPanel;
+      kernels_.panel_product(packing(), words(space_.polynomial_tiles), panel(space_.y_panels, p, m_),
+                             depth(m_), m_, {y, n_, 1, float(a), y, n_});
+      kernels_.panel_product(packing(), t_tiles, panel(space_.x_panels, p, m_), depth(m_), m_,
+                             {y, n_, 1, 1, y, n_});
+    });
+  }
+
+ private:
+  Packing packing() const { return space_.packing(); }
+  int64_t depth(int64_t columns) const { return kernels::words_for(packing(), columns); }
+
+  const uint32_t* panel(const at::Tensor& panels, int64_t p, int64_t columns) const {
+    return words(panels) + p * kPanel * depth(columns);
+  }
+
+  void pack_panel(const at::Tensor& matrix, int64_t p, int64_t height, int64_t width,
+                  const at::Tensor& panels) {
+    kernels_.pack_panels(packing(), {numbers(matrix) + p * kPanel, width}, height, kPanel,
+                         words(panels) + p * kPanel * depth(height), 0);
+  }
+
+  const uint32_t* pack_tiles(const at::Tensor& matrix, int64_t height, int64_t width,
+                             const at::Tensor& tiles) {
+    loop_(height / kPanel, [&](int64_t p) {
+      kernels_.pack_tiles(packing(), {numbers(matrix) + p * kPanel * width, width}, kPanel, width,
+                          words(tiles) + p * kPanel * depth(width));
+    });
+    return words(tiles);
+  }
+
+  /// C [m, m] = A B, all of it.
+  void multiply(const uint32_t* a_tiles, int64_t columns, const at::Tensor& b_panels, const at::Tensor& c) {
+    loop_(m_ / kPanel, [&](int64_t p) {
+      kernels_.panel_product(packing(), a_tiles, panel(b_panels, p, columns), depth(columns), m_,
+                             {numbers(c) + p * kPanel, m_});
+    });
+  }
+
+  /// C = scale · A B + keep · base for a symmetric C: on and above the diagonal blocks, then mirrored.
+  void multiply_symmetric(const uint32_t* a_tiles, int64_t columns, const at::Tensor& b_panels,
+                          const at::Tensor& c, double scale, double keep, const at::Tensor& base) {
+    const int64_t count = m_ / kPanel;
+    loop_(count, [&](int64_t item) {
+      const int64_t p = count - 1 - item;  // the longest first
+      kernels_.panel_product(
+          packing(), a_tiles, panel(b_panels, p, columns), depth(columns), (p + 1) * kPanel,
+          {numbers(c) + p * kPanel, m_, float(scale), float(keep), numbers(base) + p * kPanel, m_});
+    });
+    loop_(count, [&](int64_t p) { kernels_.mirror(numbers(c), m_, p); });
+  }
+
+  /// S = scale · (H + Hᵀ) + keep · S
+  void add_transposed(const at::Tensor& h, double scale, double keep) {
+    float* s = numbers(space_.symmetric);
+    loop_(m_ / kPanel,
+          [&](int64_t p) { kernels_.add_transposed(numbers(h), m_, p, float(scale), s, float(keep), s); });
+  }
+
+  /// A = X Xᵀ, P = b A + c A², and the packed forms of X, A and P.
+  void make_polynomial(const Triple& abc) {
+    const uint32_t* x_tiles = pack_tiles(space_.x, m_, n_, space_.x_tiles);
+    const int64_t turned = m_ / kPanel;
+    loop_(turned + n_ / kPanel, [&](int64_t item) {
+      if (item >= turned) return pack_panel(space_.x, item - turned, m_, n_, space_.x_panels);
+      kernels_.pack_panels_transposed(packing(), {numbers(space_.x) + item * kPanel * n_, n_}, n_, kPanel,
+                                      words(space_.x_turned) + item * kPanel * depth(n_), 0);
+    });
+    multiply_symmetric(x_tiles, n_, space_.x_turned, space_.gram, 1, 0, space_.gram);
+    loop_(turned, [&](int64_t p) { pack_panel(space_.gram, p, m_, m_, space_.gram_panels); });
+    const uint32_t* gram_tiles = pack_tiles(space_.gram, m_, m_, space_.square_tiles);
+    multiply_symmetric(gram_tiles, m_, space_.gram_panels, space_.polynomial, abc[2], abc[1], space_.gram);
+    pack_tiles(space_.polynomial, m_, m_, space_.polynomial_tiles);
+  }
+
+  Space& space_;
+  int64_t m_, n_;
+  Loop loop_;
+  const kernels::ProductKernels& kernels_ = kernels::products_kernels();
+};
+
+/// The numbers of a padded buffer that belong to the matrix, [m, n] or, for a tall one, seen from the other
+/// side.
+at::Tensor inside(const at::Tensor& buffer, const Space& space, const at::Tensor& like) {
+  const bool tall = like.size(0) > like.size(1);
+  const at::Tensor wide = buffer.view({space.m(), space.n()})
+                              .narrow(0, 0, std::min(like.size(0), like.size(1)))
+                              .narrow(1, 0, std::max(like.size(0), like.size(1)));
+  return tall ? wide.t() : wide;
 }
 
-/// gradient [matrices, m, n]: dX of the last iterate on entry, dG on exit.
-void run_backward(const float* input, const float* iterates, float* gradient, int64_t matrices, int64_t m,
-                  int64_t n, const NewtonSchulzOptions& options) {
-  const int64_t size = m * n;
-  at::parallel_for(0, matrices, 1, [&](int64_t begin, int64_t end) {
-    Space space(m, n);
-    std::vector<float> result(static_cast<size_t>(size));
-    for (int64_t i = begin; i < end; ++i) {
-      float* own = gradient + i * size;
-      for (int64_t step = options.steps - 1; step >= 0; --step) {
-        step_back(iterates + (step * matrices + i) * size, own, result.data(), m, n,
-                  newton_schulz_coefficients(options.coefficients, step), space);
-      }
-      // X₀ = G / (|G| + ε)
-      const float* g = input + i * size;
-      const double norm = norm_of(g, size), whole = norm + options.epsilon;
-      double along = 0;
-      for (int64_t j = 0; j < size; ++j) along += double(own[j]) * double(g[j]);
-      const double pull = norm > 0 ? along / (norm * whole * whole) : 0;
-      for (int64_t j = 0; j < size; ++j) own[j] = float(double(own[j]) / whole - pull * double(g[j]));
-    }
-  });
+void fill(const at::Tensor& buffer, const Space& space, const at::Tensor& from) {
+  if (from.numel() < buffer.numel()) buffer.zero_();
+  inside(buffer, space, from).copy_(from);
+}
+
+/// |G|_F in float64: squares of huge or tiny numbers neither overflow nor vanish.
+double norm_of(const at::Tensor& matrix) {
+  const float* x = matrix.data_ptr<float>();
+  double sums[8] = {};
+  const int64_t count = matrix.numel(), whole = count / 8 * 8;
+  for (int64_t i = 0; i < whole; i += 8) {
+    for (int j = 0; j < 8; ++j) sums[j] += double(x[i + j]) * double(x[i + j]);
+  }
+  for (int64_t i = whole; i < count; ++i) sums[0] += double(x[i]) * double(x[i]);
+  return std::sqrt(((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7])));
+}
+
+at::Tensor wide_of(const at::Tensor& x) { return x.size(-2) > x.size(-1) ? x.transpose(-2, -1) : x; }
+
+/// Leaves X after the last step in `space.x`; the iterates before each step go to `kept` [steps, m, n] if it
+/// is defined.
+template <class Loop>
+void forward_matrix(const at::Tensor& gradient, const at::Tensor& kept, const NewtonSchulzOptions& options,
+                    Space& space) {
+  fill(space.x, space, gradient);
+  space.x.mul_(1 / (norm_of(gradient) + options.epsilon));
+  for (int64_t step = 0; step < options.steps; ++step) {
+    if (kept.defined()) kept[step].copy_(wide_of(inside(space.x, space, gradient)));
+    Iteration<Loop>(space).advance(newton_schulz_coefficients(options.coefficients, step));
+  }
+}
+
+/// dG from the gradient of the result.
+template <class Loop>
+void backward_matrix(const at::Tensor& gradient, const at::Tensor& kept, const at::Tensor& result_gradient,
+                     const NewtonSchulzOptions& options, Space& space, const at::Tensor& to) {
+  fill(space.y, space, result_gradient);
+  for (int64_t step = options.steps - 1; step >= 0; --step) {
+    fill(space.x, space, kept[step]);
+    Iteration<Loop>(space).retreat(newton_schulz_coefficients(options.coefficients, step));
+  }
+  // X₀ = G / (|G| + ε)
+  const double norm = norm_of(gradient), whole = norm + options.epsilon;
+  const at::Tensor start = inside(space.y, space, gradient);
+  const double along = (start * gradient).sum(at::kDouble).item<double>();
+  at::mul_out(const_cast<at::Tensor&>(to), start, at::scalar_tensor(1 / whole, at::kFloat));
+  if (norm > 0) const_cast<at::Tensor&>(to).sub_(gradient, along / norm / whole / whole);
+}
+
+/// Runs body(matrix, space, loop) for every matrix.
+template <class Body>
+void for_each_matrix(const at::Tensor& gradient, bool pairs, bool backward, const Body& body) {
+  const int64_t matrices = gradient.size(0), m = std::min(gradient.size(1), gradient.size(2)),
+                n = std::max(gradient.size(1), gradient.size(2));
+  // Small products are over before other cores have woken up.
+  constexpr int64_t kSmall = 96;
+  if (matrices >= 2 * num_workers() || matrices % num_workers() == 0 || m <= kSmall) {
+    std::vector<std::unique_ptr<Space>> spaces(static_cast<size_t>(num_workers()));
+    for_each_item(matrices, [&](int64_t matrix, int64_t worker) {
+      at::NoGradGuard no_grad;
+      auto& space = spaces[static_cast<size_t>(worker)];
+      if (!space) space = std::make_unique<Space>(m, n, pairs, backward);
+      body(matrix, *space, Alone{});
+    });
+    return;
+  }
+  Space space(m, n, pairs, backward);
+  for (int64_t matrix = 0; matrix < matrices; ++matrix) body(matrix, space, Together{});
 }
 
 struct NewtonSchulz : torch::autograd::Function<NewtonSchulz> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& gradient,
                             const NewtonSchulzOptions& options) {
-    const bool tall = gradient.size(-2) > gradient.size(-1);
-    const at::Tensor wide = (tall ? gradient.transpose(-2, -1) : gradient).contiguous();
-    const int64_t m = wide.size(-2), n = wide.size(-1), matrices = wide.numel() / (m * n);
-    at::Tensor iterates = at::empty({options.steps + 1, matrices, m, n}, wide.options());
-    iterates[0].copy_(wide.view({matrices, m, n}));
-    run_forward(iterates.data_ptr<float>(), matrices, m, n, options);
-    context->save_for_backward({wide, iterates});
-    context->saved_data["tall"] = tall;
+    const at::Tensor matrices = gradient.reshape({-1, gradient.size(-2), gradient.size(-1)}).contiguous();
+    const auto [result, iterates] = newton_schulz_forward(matrices, options, {}, gradient.requires_grad());
+    context->save_for_backward({matrices, iterates});
     context->saved_data["steps"] = options.steps;
     context->saved_data["coefficients"] = int64_t(options.coefficients);
     context->saved_data["epsilon"] = options.epsilon;
-    const at::Tensor last = iterates[options.steps].view(wide.sizes()).clone();
-    return tall ? last.transpose(-2, -1) : last;
+    return result.view(gradient.sizes());
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const at::Tensor &wide = saved[0], &iterates = saved[1];
-    const bool tall = context->saved_data["tall"].toBool();
     NewtonSchulzOptions options;
     options.steps = context->saved_data["steps"].toInt();
     options.coefficients = Coefficients(context->saved_data["coefficients"].toInt());
     options.epsilon = context->saved_data["epsilon"].toDouble();
-    at::Tensor result =
-        (tall ? gradients[0].transpose(-2, -1) : gradients[0]).clone(at::MemoryFormat::Contiguous);
-    run_backward(wide.data_ptr<float>(), iterates.data_ptr<float>(), result.data_ptr<float>(),
-                 iterates.size(1), wide.size(-2), wide.size(-1), options);
-    return {tall ? result.transpose(-2, -1) : result, at::Tensor()};
+    const at::Tensor result =
+        newton_schulz_backward(saved[0], saved[1], gradients[0].reshape(saved[0].sizes()), options, {});
+    return {result.view(gradients[0].sizes()), at::Tensor()};
   }
 };
 
-/// Beyond this a matrix and its products leave the cache, and a BLAS is faster.
-constexpr int64_t kLargest = 128;
-
 }  // namespace
+
+NewtonSchulzPass newton_schulz_forward(const at::Tensor& gradient, const NewtonSchulzOptions& options,
+                                       const NewtonSchulzPrecision& precision, bool keep) {
+  at::NoGradGuard no_grad;
+  NewtonSchulzPass pass;
+  pass.result = at::empty_like(gradient);
+  if (keep) {
+    const at::Tensor wide = wide_of(gradient);
+    pass.iterates = at::empty({gradient.size(0), options.steps, wide.size(1), wide.size(2)},
+                              gradient.options().dtype(precision.kept));
+  }
+  for_each_matrix(gradient, precision.pairs, false, [&](int64_t matrix, Space& space, auto loop) {
+    const at::Tensor kept = keep ? pass.iterates[matrix] : at::Tensor();
+    forward_matrix<decltype(loop)>(gradient[matrix], kept, options, space);
+    pass.result[matrix].copy_(inside(space.x, space, gradient[matrix]));
+  });
+  return pass;
+}
+
+at::Tensor newton_schulz_backward(const at::Tensor& gradient, const at::Tensor& iterates,
+                                  const at::Tensor& result_gradient, const NewtonSchulzOptions& options,
+                                  const NewtonSchulzPrecision& precision) {
+  at::NoGradGuard no_grad;
+  at::Tensor result = at::empty_like(gradient);
+  for_each_matrix(gradient, precision.pairs, true, [&](int64_t matrix, Space& space, auto loop) {
+    const at::Tensor own = gradient[matrix];
+    at::Tensor kept = iterates.defined() ? iterates[matrix] : at::Tensor();
+    if (!kept.defined()) {
+      const at::Tensor wide = wide_of(own);
+      kept = at::empty({options.steps, wide.size(0), wide.size(1)}, own.options().dtype(precision.kept));
+      forward_matrix<decltype(loop)>(own, kept, options, space);
+    }
+    backward_matrix<decltype(loop)>(own, kept, result_gradient[matrix], options, space, result[matrix]);
+  });
+  return result;
+}
 
 bool fits(const at::Tensor& gradient, const NewtonSchulzOptions& options) {
   return gradient.is_cpu() && gradient.scalar_type() == at::kFloat && gradient.numel() > 0 &&
-         std::max(gradient.size(-2), gradient.size(-1)) <= kLargest &&
          options.iteration_type == IterationType::input;
 }
 

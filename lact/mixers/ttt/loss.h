@@ -17,6 +17,9 @@ class FastWeightLoss {
   /// forward pass.
   virtual bool needs_prediction() const = 0;
 
+  /// Whether the pull is the value itself, as the fused scan expects it.
+  virtual bool pulls_by_value() const { return false; }
+
   /// -∂L(f(k), v)/∂f(k), per token: [B, H, T, out]. The prediction is undefined unless it is needed.
   virtual at::Tensor pull(const at::Tensor& prediction, const at::Tensor& v) const = 0;
 };

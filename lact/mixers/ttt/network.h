@@ -6,8 +6,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "lact/ops/fast_weight_passes.h"
 
 namespace lact::ttt {
 
@@ -40,6 +43,13 @@ class FastWeightNetwork {
   /// Floating point operations per token of `descent`, in units of 2 · (elements of all matrices): how many
   /// times each matrix is multiplied on average. `apply` is 1 by definition.
   virtual double descent_passes() const = 0;
+
+  /// The network's passes with a backward pass of their own, for processors; null if it has none: `apply` and
+  /// `descent` are enough.
+  virtual std::unique_ptr<ops::fused::FastWeightPasses> passes(const ops::fused::NetworkSizes& sizes,
+                                                               bool bf16) const {
+    return nullptr;
+  }
 };
 
 /// Throws a sentence that lists the known names.

@@ -30,10 +30,24 @@ struct FastWeightRule {
   const FastWeightNetwork& network;
   const FastWeightLoss& loss;
   UpdateRule update;
+  bool recompute = false;  ///< hidden layers are computed again in the backward pass instead of being kept
 };
 
 /// Runs the schedule, leaves the memory as it is after the last step, and returns [B, H, Tq, D_out].
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
                 Memory& memory);
+
+namespace reference {
+at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                Memory& memory);
+}
+
+/// One operation with a backward pass of its own, on a processor.
+namespace fused {
+bool fits(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+          const Memory& memory);
+at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                Memory& memory);
+}  // namespace fused
 
 }  // namespace lact::ttt

@@ -1,6 +1,7 @@
 #include "lact/mixers/ttt/scan.h"
 
 #include "cases/ttt_cases.h"
+#include "cases/update_rules.h"
 #include "lact/ops/norms.h"
 #include "support/dependence.h"
 #include "support/errors.h"
@@ -9,36 +10,12 @@
 namespace lact::ttt {
 namespace {
 
+using cases::rules;
 using lact::testing::difference;
 using lact::testing::expect_gradients;
 using lact::testing::expect_same_mask;
 using lact::testing::measured_dependence;
 using lact::testing::randn;
-
-/// Every update rule: {none, momentum} x {plain, Muon} x {post, pre, none}, and the paper's form of the norm.
-std::vector<std::pair<std::string, UpdateRule>> rules() {
-  std::vector<std::pair<std::string, UpdateRule>> all;
-  for (const bool momentum : {false, true}) {
-    for (const bool muon : {false, true}) {
-      for (const auto placement : {NormPlacement::post, NormPlacement::pre, NormPlacement::none}) {
-        UpdateRule rule;
-        rule.momentum = momentum;
-        rule.muon = muon;
-        rule.norm_placement = placement;
-        const char* words[] = {"post", "pre", "none"};
-        all.emplace_back(
-            std::string(momentum ? "momentum " : "") + (muon ? "muon " : "gd ") + words[int(placement)],
-            rule);
-      }
-    }
-  }
-  UpdateRule paper;
-  paper.muon = true;
-  paper.norm_target = NormTarget::previous;
-  paper.norm_epsilon = 0;
-  all.emplace_back("muon, paper's norm", paper);
-  return all;
-}
 
 struct Problem {
   Matrices weights;

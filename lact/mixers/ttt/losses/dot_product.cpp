@@ -8,6 +8,7 @@ namespace {
 class DotProduct final : public FastWeightLoss {
  public:
   bool needs_prediction() const override { return false; }
+  bool pulls_by_value() const override { return true; }
   at::Tensor pull(const at::Tensor& /*prediction*/, const at::Tensor& v) const override { return v; }
 };
 

@@ -22,6 +22,11 @@ class Linear final : public FastWeightNetwork {
   }
 
   double descent_passes() const override { return 1; }
+
+  std::unique_ptr<ops::fused::FastWeightPasses> passes(const ops::fused::NetworkSizes& sizes,
+                                                       bool bf16) const override {
+    return ops::fused::linear_passes(sizes, bf16);
+  }
 };
 
 }  // namespace

@@ -27,6 +27,11 @@ class Swiglu final : public FastWeightNetwork {
 
   // Two products forward, four backward, over three matrices.
   double descent_passes() const override { return 2; }
+
+  std::unique_ptr<ops::fused::FastWeightPasses> passes(const ops::fused::NetworkSizes& sizes,
+                                                       bool bf16) const override {
+    return ops::fused::swiglu_passes(sizes, bf16);
+  }
 };
 
 }  // namespace

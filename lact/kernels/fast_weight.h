@@ -1,0 +1,111 @@
+// The products and elementwise stages of the SwiGLU fast-weight network f(x) = down (silu(gate x) ∘ (up x))
+// on a block of tokens of one head. Everything up to the hidden layer is separable over its channels: a piece
+// of work is 32 of them, which owns its rows of gate and up and its columns of down. What is summed over the
+// hidden layer (the output, gradients of tokens) is a product of its own, over row forms that all pieces have
+// filled.
+//
+// Notation as in docs/maths.md: G = gate x, U = up x, P = downᵀ pull, S = silu(G), σ = sigmoid(G).
+#pragma once
+
+#include <cstdint>
+
+#include "lact/kernels/products.h"
+
+namespace lact::kernels {
+
+/// A block of tokens in the forms that products read.
+struct TokenForms {
+  const uint32_t* tiles;   ///< [tokens / 8][words of width][8]
+  const uint32_t* panels;  ///< [width / 32][words of tokens][32]: sums over tokens
+  int64_t words;           ///< of one token
+  int64_t panel_stride;    ///< between panels
+};
+
+/// Numbers [tokens][32] of G, U and P, in the tokens' type: written by a forward pass, read by a backward
+/// pass. Null pointers: not kept, computed again.
+struct KeptHidden {
+  void* gate = nullptr;
+  void* up = nullptr;
+  void* pull = nullptr;
+};
+
+/// One piece of work: 32 hidden channels of one head.
+struct HiddenPiece {
+  Packing packing;
+  bool bf16;  ///< the type of what is kept
+  int64_t tokens;
+  TokenForms x, pull;  ///< keys or queries; values or gradients of the output
+  int64_t in_width, out_width;
+  /// These channels' panels of gateᵀ, upᵀ and down, and in the backward pass of an update of their gradients'
+  /// factors.
+  const uint32_t *gate, *up, *down;
+  const uint32_t *gate_factor = nullptr, *up_factor = nullptr, *down_factor = nullptr;
+  /// One number per token; null means 1.
+  const float *gate_rate = nullptr, *up_rate = nullptr, *down_rate = nullptr;
+  KeptHidden kept = {};
+
+  /// Row forms over all hidden channels, pointing at the first of these 32 in the first token; `hidden_words`
+  /// from one token to the next. Which of them are used depends on the pass.
+  uint32_t *hidden_rows = nullptr, *gate_rows = nullptr, *up_rows = nullptr, *pull_rows = nullptr,
+           *gate_factor_rows = nullptr, *up_factor_rows = nullptr;
+  int64_t hidden_words = 0;
+
+  /// Sums over tokens, added to: these channels' rows of gate and up [32][sum_in], columns of down [out][32]
+  /// with rows sum_hidden apart. Padded to whole panels.
+  float *gate_sum = nullptr, *up_sum = nullptr, *down_sum = nullptr;
+  int64_t sum_in = 0, sum_hidden = 0;
+
+  /// These channels' share of the rates' gradients, one number per token.
+  float *gate_rate_sum = nullptr, *up_rate_sum = nullptr, *down_rate_sum = nullptr;
+
+  uint32_t* scratch;  ///< kHiddenScratch words of the worker's own
+};
+constexpr int64_t kHiddenScratch = 3 * 128 * 32;
+
+/// One term of a product summed over several: tokens times a panel form. Tokens are in tile form, or rows
+/// `row_words` apart as the hidden layer's are.
+struct ProductTerm {
+  const uint32_t* tokens;
+  int64_t row_words;  ///< 0: tile form
+  const uint32_t* panels;
+  int64_t words;  ///< depth, in words; panels lie 32 · words apart
+};
+
+/// Numbers to write: float32 or bfloat16, rows `stride` apart.
+struct RowsOut {
+  void* numbers;
+  int64_t stride;
+  bool bf16;
+};
+
+struct FastWeightKernels {
+  /// Both forms of a block of tokens; either may be null. With `scale` the panels hold token · scale[token].
+  void (*pack_tokens)(Packing packing, Rows from, int64_t tokens, int64_t width, uint32_t* tiles,
+                      uint32_t* panels, int64_t panel_stride, const float* scale);
+
+  /// hidden_rows = S ∘ U; keeps G, U.
+  void (*apply)(const HiddenPiece& piece);
+
+  /// Adds Σ_t rate_t · (-∂L_t/∂W) to the sums; keeps G, U, P.
+  void (*descend)(const HiddenPiece& piece);
+
+  /// From the gradient of the output (as `pull`): adds the gradients of the weights to the sums, and leaves
+  /// those of G and U in gate_rows and up_rows, from which follow the queries'.
+  void (*apply_backward)(const HiddenPiece& piece);
+
+  /// From the gradients of what `descend` summed (as *_factor): adds the gradients of the weights to the
+  /// sums; leaves what the gradients of keys and values are made of in the row forms, and those of the rates
+  /// in *_rate_sum.
+  void (*descend_backward)(const HiddenPiece& piece);
+
+  /// out [tokens, columns] = Σ tokens · panels over the terms.
+  void (*token_product)(Packing packing, const ProductTerm* terms, int64_t count, int64_t tokens,
+                        int64_t columns, RowsOut out);
+
+  /// sum [32][columns] += Aᵀ B over a block of tokens: one panel of A, all panels of B.
+  void (*outer_sum)(Packing packing, const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,
+                    int64_t words, int64_t columns, float* sum, int64_t sum_stride);
+};
+LACT_KERNEL_TABLE(FastWeightKernels, fast_weight)
+
+}  // namespace lact::kernels

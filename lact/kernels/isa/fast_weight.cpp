@@ -1,0 +1,304 @@
+#include "lact/kernels/fast_weight.h"
+
+#include "lact/kernels/pack.h"
+
+namespace lact::kernels::LACT_ISA {
+
+namespace {
+
+/// Tokens, in words, whose stages are finished before they are summed: three panels of them stay in the first
+/// cache.
+constexpr int64_t kStretchWords = 128;
+constexpr int kTile = kTileRows * kPanel;
+
+struct Tiles {
+  alignas(64) float gate[kTile], up[kTile], pull[kTile];
+  alignas(64) float gate_factor[kTile], up_factor[kTile], down_factor[kTile];
+};
+
+/// G, U, P and what follows from them, for the lanes of one token.
+struct Hidden {
+  Vec gate, up, pull, sigma, silu, slope;
+};
+LACT_INLINE Hidden hidden_at(const Tiles& tiles, int at) {
+  Hidden h;
+  h.gate = load(tiles.gate + at), h.up = load(tiles.up + at), h.pull = load(tiles.pull + at);
+  h.sigma = sigmoid(h.gate);
+  h.silu = h.gate * h.sigma;
+  h.slope = h.sigma + h.silu * (1.f - h.sigma);
+  return h;
+}
+
+template <class Operand>
+LACT_INLINE void product_tile(const TokenForms& tokens, int64_t first, const uint32_t* panel, float* to) {
+  tile_product<Operand, false>({tokens.tiles + first * tokens.words, 1, kTileRows}, panel, tokens.words, to,
+                               kPanel);
+}
+
+/// The numbers [tokens][32] of a block, 8 tokens from `first` on; zeros after the last token.
+template <class Number>
+LACT_INLINE void read_kept(const void* kept, int64_t first, int64_t tokens, float* to) {
+  const Number* from = static_cast<const Number*>(kept) + first * kPanel;
+  const int64_t count = tokens - first < kTileRows ? tokens - first : kTileRows;
+  for (int64_t i = 0; i < count * kPanel; i += kLanes) store(to + i, load(from + i));
+  for (int64_t i = count * kPanel; i < kTile; i += kLanes) store(to + i, Vec{});
+}
+template <class Number>
+LACT_INLINE void write_kept(void* kept, int64_t first, int64_t tokens, const float* from) {
+  Number* to = static_cast<Number*>(kept) + first * kPanel;
+  const int64_t count = tokens - first < kTileRows ? tokens - first : kTileRows;
+  for (int64_t i = 0; i < count * kPanel; i += kLanes) store(to + i, load(from + i));
+}
+
+LACT_INLINE float rate_of(const float* rates, int64_t token, int64_t tokens) {
+  if (token >= tokens) return 0;
+  return rates == nullptr ? 1 : rates[token];
+}
+
+/// Columns of one token in a row form.
+template <class Operand>
+LACT_INLINE void store_row(uint32_t* rows, int64_t words, int64_t token, int column, Vec value) {
+  store(reinterpret_cast<typename Operand::Number*>(rows + token * words) + column, value);
+}
+
+/// Runs stage(row, column) for the 8 x 32 tile: first rows that share a word, then columns; `put` gets the
+/// results of both rows.
+template <class Operand, class Stage, class Put>
+LACT_INLINE void for_each_word(const Stage& stage, const Put& put) {
+  for (int row = 0; row < kTileRows; row += Operand::kPerWord) {
+    for (int column = 0; column < kPanel; column += kLanes) {
+      const auto even = stage(row, column);
+      const auto odd = Operand::kPerWord == 2 ? stage(row + 1, column) : even;
+      put(row, column, even, odd);
+    }
+  }
+}
+
+/// sum [32][columns] += Aᵀ B.
+template <class Operand>
+LACT_INLINE void add_outer(const uint32_t* a_panel, const uint32_t* b_panel, int64_t words, float* sum,
+                           int64_t stride) {
+  for (int r = 0; r < kPanel; r += kTileRows) {
+    tile_product<Operand, true>({a_panel + r, 1, kPanel}, b_panel, words, sum + r * stride, stride);
+  }
+}
+
+/// The stretch's part of the sums: gate += Aᵀ x, up += Bᵀ x, down += pullᵀ C for panels A, B, C of hidden
+/// channels.
+template <class Operand>
+LACT_INLINE void add_sums(const HiddenPiece& piece, int64_t first, int64_t words) {
+  const int64_t offset = first / Operand::kPerWord * kPanel;
+  const uint32_t* gate = piece.scratch;
+  const uint32_t* up = gate + kStretchWords * kPanel;
+  const uint32_t* down = up + kStretchWords * kPanel;
+  for (int64_t p = 0; p < panels_of(piece.in_width); ++p) {
+    const uint32_t* x = piece.x.panels + p * piece.x.panel_stride + offset;
+    add_outer<Operand>(gate, x, words, piece.gate_sum + p * kPanel, piece.sum_in);
+    add_outer<Operand>(up, x, words, piece.up_sum + p * kPanel, piece.sum_in);
+  }
+  for (int64_t p = 0; p < panels_of(piece.out_width); ++p) {
+    const uint32_t* pull = piece.pull.panels + p * piece.pull.panel_stride + offset;
+    add_outer<Operand>(pull, down, words, piece.down_sum + p * kPanel * piece.sum_hidden, piece.sum_hidden);
+  }
+}
+
+/// Calls tile(first token, scratch offset in words) for all tiles, and add_sums after every stretch.
+template <class Operand, class Tile>
+LACT_INLINE void in_stretches(const HiddenPiece& piece, const Tile& tile) {
+  constexpr int64_t kStretch = kStretchWords * Operand::kPerWord;
+  for (int64_t begin = 0; begin < piece.tokens; begin += kStretch) {
+    const int64_t count = piece.tokens - begin < kStretch ? piece.tokens - begin : kStretch;
+    for (int64_t t = 0; t < count; t += kTileRows) tile(begin + t, t / Operand::kPerWord * kPanel);
+    add_sums<Operand>(piece, begin, words_of<Operand>(count));
+  }
+}
+
+template <class Operand>
+LACT_INLINE void put_panel(const HiddenPiece& piece, int which, int64_t at, Vec even, Vec odd) {
+  store_bits(piece.scratch + which * kStretchWords * kPanel + at, word_of<Operand>(even, odd));
+}
+
+template <class Operand, class Number>
+void apply(const HiddenPiece& piece) {
+  Tiles tiles;
+  for (int64_t t = 0; t < piece.tokens; t += kTileRows) {
+    product_tile<Operand>(piece.x, t, piece.gate, tiles.gate);
+    product_tile<Operand>(piece.x, t, piece.up, tiles.up);
+    if (piece.kept.gate != nullptr) {
+      write_kept<Number>(piece.kept.gate, t, piece.tokens, tiles.gate);
+      write_kept<Number>(piece.kept.up, t, piece.tokens, tiles.up);
+    }
+    for (int row = 0; row < kTileRows; ++row) {
+      for (int column = 0; column < kPanel; column += kLanes) {
+        const Vec gate = load(tiles.gate + row * kPanel + column),
+                  up = load(tiles.up + row * kPanel + column);
+        store_row<Operand>(piece.hidden_rows, piece.hidden_words, t + row, column, gate * sigmoid(gate) * up);
+      }
+    }
+  }
+}
+
+template <class Operand, class Number>
+void descend(const HiddenPiece& piece) {
+  Tiles tiles;
+  struct Pulls {
+    Vec gate, up, hidden;
+  };
+  in_stretches<Operand>(piece, [&](int64_t t, int64_t scratch) {
+    product_tile<Operand>(piece.x, t, piece.gate, tiles.gate);
+    product_tile<Operand>(piece.x, t, piece.up, tiles.up);
+    product_tile<Operand>(piece.pull, t, piece.down, tiles.pull);
+    if (piece.kept.gate != nullptr) {
+      write_kept<Number>(piece.kept.gate, t, piece.tokens, tiles.gate);
+      write_kept<Number>(piece.kept.up, t, piece.tokens, tiles.up);
+      write_kept<Number>(piece.kept.pull, t, piece.tokens, tiles.pull);
+    }
+    const auto stage = [&](int row, int column) {
+      const Hidden h = hidden_at(tiles, row * kPanel + column);
+      return Pulls{h.pull * h.up * h.slope * rate_of(piece.gate_rate, t + row, piece.tokens),
+                   h.pull * h.silu * rate_of(piece.up_rate, t + row, piece.tokens),
+                   h.silu * h.up * rate_of(piece.down_rate, t + row, piece.tokens)};
+    };
+    for_each_word<Operand>(stage, [&](int row, int column, const Pulls& even, const Pulls& odd) {
+      const int64_t at = scratch + row / Operand::kPerWord * kPanel + column;
+      put_panel<Operand>(piece, 0, at, even.gate, odd.gate);
+      put_panel<Operand>(piece, 1, at, even.up, odd.up);
+      put_panel<Operand>(piece, 2, at, even.hidden, odd.hidden);
+    });
+  });
+}
+
+/// G and U (and P) of a tile: as they were kept, or computed again.
+template <class Operand, class Number>
+LACT_INLINE void restore(const HiddenPiece& piece, int64_t t, Tiles& tiles, bool pull) {
+  if (piece.kept.gate != nullptr) {
+    read_kept<Number>(piece.kept.gate, t, piece.tokens, tiles.gate);
+    read_kept<Number>(piece.kept.up, t, piece.tokens, tiles.up);
+    if (pull) read_kept<Number>(piece.kept.pull, t, piece.tokens, tiles.pull);
+  } else {
+    product_tile<Operand>(piece.x, t, piece.gate, tiles.gate);
+    product_tile<Operand>(piece.x, t, piece.up, tiles.up);
+    if (pull) product_tile<Operand>(piece.pull, t, piece.down, tiles.pull);
+  }
+}
+
+template <class Operand, class Number>
+void apply_backward(const HiddenPiece& piece) {
+  Tiles tiles;
+  struct Gradients {
+    Vec gate, up, hidden;
+  };
+  in_stretches<Operand>(piece, [&](int64_t t, int64_t scratch) {
+    restore<Operand, Number>(piece, t, tiles, false);
+    product_tile<Operand>(piece.pull, t, piece.down, tiles.pull);
+    const auto stage = [&](int row, int column) {
+      const Hidden h = hidden_at(tiles, row * kPanel + column);
+      const Gradients out = {h.pull * h.up * h.slope, h.pull * h.silu, h.silu * h.up};
+      store_row<Operand>(piece.gate_rows, piece.hidden_words, t + row, column, out.gate);
+      store_row<Operand>(piece.up_rows, piece.hidden_words, t + row, column, out.up);
+      return out;
+    };
+    for_each_word<Operand>(stage, [&](int row, int column, const Gradients& even, const Gradients& odd) {
+      const int64_t at = scratch + row / Operand::kPerWord * kPanel + column;
+      put_panel<Operand>(piece, 0, at, even.gate, odd.gate);
+      put_panel<Operand>(piece, 1, at, even.up, odd.up);
+      put_panel<Operand>(piece, 2, at, even.hidden, odd.hidden);
+    });
+  });
+}
+
+// With R the products of keys and values with the gradients of the sums:  a = rate R_down, b = rate R_gate, c
+// = rate R_up,
+//   dP = c S + b U s',  dU = a S + b P s',  dG = (a U + c P) s' + b P U s'',
+// where  s' = σ + S (1 - σ)  and  s'' = σ (1 - σ) (2 + G (1 - 2σ)).
+template <class Operand, class Number>
+void descend_backward(const HiddenPiece& piece) {
+  Tiles tiles;
+  struct Gradients {
+    Vec gate, up, pull;
+  };
+  in_stretches<Operand>(piece, [&](int64_t t, int64_t scratch) {
+    restore<Operand, Number>(piece, t, tiles, true);
+    product_tile<Operand>(piece.x, t, piece.gate_factor, tiles.gate_factor);
+    product_tile<Operand>(piece.x, t, piece.up_factor, tiles.up_factor);
+    product_tile<Operand>(piece.pull, t, piece.down_factor, tiles.down_factor);
+    Vec rate_sums[kTileRows][3] = {};
+    const auto stage = [&](int row, int column) {
+      const int at = row * kPanel + column;
+      const Hidden h = hidden_at(tiles, at);
+      const Vec r_gate = load(tiles.gate_factor + at), r_up = load(tiles.up_factor + at),
+                r_down = load(tiles.down_factor + at);
+      const float gate_rate = rate_of(piece.gate_rate, t + row, piece.tokens),
+                  up_rate = rate_of(piece.up_rate, t + row, piece.tokens),
+                  down_rate = rate_of(piece.down_rate, t + row, piece.tokens);
+      const Vec pull_up = h.pull * h.up;
+      const Vec gate_pull = pull_up * h.slope, up_pull = h.pull * h.silu, hidden = h.silu * h.up;
+      rate_sums[row][0] += gate_pull * r_gate;
+      rate_sums[row][1] += up_pull * r_up;
+      rate_sums[row][2] += hidden * r_down;
+      const Vec a = r_down * down_rate, b = r_gate * gate_rate, c = r_up * up_rate;
+      const Vec bend = h.sigma * (1.f - h.sigma) * (2.f + h.gate * (1.f - 2.f * h.sigma));
+      const Vec b_slope = b * h.slope;
+      const Gradients out = {(a * h.up + c * h.pull) * h.slope + b * pull_up * bend,
+                             a * h.silu + b_slope * h.pull, c * h.silu + b_slope * h.up};
+      const auto put = [&](uint32_t* rows, Vec value) {
+        store_row<Operand>(rows, piece.hidden_words, t + row, column, value);
+      };
+      put(piece.gate_factor_rows, gate_pull * gate_rate);
+      put(piece.up_factor_rows, up_pull * up_rate);
+      put(piece.hidden_rows, hidden * down_rate);
+      put(piece.gate_rows, out.gate);
+      put(piece.up_rows, out.up);
+      put(piece.pull_rows, out.pull);
+      return out;
+    };
+    for_each_word<Operand>(stage, [&](int row, int column, const Gradients& even, const Gradients& odd) {
+      const int64_t at = scratch + row / Operand::kPerWord * kPanel + column;
+      put_panel<Operand>(piece, 0, at, even.gate, odd.gate);
+      put_panel<Operand>(piece, 1, at, even.up, odd.up);
+      put_panel<Operand>(piece, 2, at, even.pull, odd.pull);
+    });
+    for (int row = 0; row < kTileRows && t + row < piece.tokens; ++row) {
+      piece.gate_rate_sum[t + row] = sum(rate_sums[row][0]);
+      piece.up_rate_sum[t + row] = sum(rate_sums[row][1]);
+      piece.down_rate_sum[t + row] = sum(rate_sums[row][2]);
+    }
+  });
+}
+
+/// The version of a pass for the types of a piece.
+template <class Pass>
+LACT_INLINE void run(const HiddenPiece& piece, const Pass& pass) {
+  if (piece.packing == Packing::pairs) return pass(Pairs{}, uint16_t{});
+  if (piece.bf16) return pass(Singles{}, uint16_t{});
+  pass(Singles{}, float{});
+}
+void run_apply(const HiddenPiece& piece) {
+  run(piece, [&](auto operand, auto number) { apply<decltype(operand), decltype(number)>(piece); });
+}
+void run_descend(const HiddenPiece& piece) {
+  run(piece, [&](auto operand, auto number) { descend<decltype(operand), decltype(number)>(piece); });
+}
+void run_apply_backward(const HiddenPiece& piece) {
+  run(piece, [&](auto operand, auto number) { apply_backward<decltype(operand), decltype(number)>(piece); });
+}
+void run_descend_backward(const HiddenPiece& piece) {
+  run(piece,
+      [&](auto operand, auto number) { descend_backward<decltype(operand), decltype(number)>(piece); });
+}
+
+}  // namespace
+
+// In fast_weight_products.cpp.
+void pack_tokens(Packing packing, Rows from, int64_t tokens, int64_t width, uint32_t* tiles, uint32_t* panels,
+                 int64_t panel_stride, const float* scale);
+void token_product(Packing packing, const ProductTerm* terms, int64_t count, int64_t tokens, int64_t columns,
+                   RowsOut out);
+void outer_sum(Packing packing, const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,
+               int64_t words, int64_t columns, float* sum, int64_t sum_stride);
+
+extern const FastWeightKernels fast_weight;
+const FastWeightKernels fast_weight = {pack_tokens,          run_apply,     run_descend, run_apply_backward,
+                                       run_descend_backward, token_product, outer_sum};
+
+}  // namespace lact::kernels::LACT_ISA

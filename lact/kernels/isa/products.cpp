@@ -1,0 +1,104 @@
+#include "lact/kernels/products.h"
+
+#include "lact/kernels/pack.h"
+
+namespace lact::kernels::LACT_ISA {
+
+namespace {
+
+/// Calls what(Operand{}, numbers) with the types that packing and source stand for.
+template <class What>
+LACT_INLINE void typed(Packing packing, Rows from, const What& what) {
+  if (packing == Packing::pairs) {
+    if (from.bf16) return what(Pairs{}, static_cast<const uint16_t*>(from.numbers));
+    return what(Pairs{}, static_cast<const float*>(from.numbers));
+  }
+  if (from.bf16) return what(Singles{}, static_cast<const uint16_t*>(from.numbers));
+  return what(Singles{}, static_cast<const float*>(from.numbers));
+}
+
+void tiles(Packing packing, Rows from, int64_t rows, int64_t depth, uint32_t* to) {
+  typed(packing, from, [&](auto operand, auto* numbers) {
+    pack_tiles<decltype(operand)>(numbers, from.stride, rows, depth, to);
+  });
+}
+
+void panels(Packing packing, Rows from, int64_t depth, int64_t columns, uint32_t* to, int64_t panel_stride) {
+  typed(packing, from, [&](auto operand, auto* numbers) {
+    pack_panels<decltype(operand)>(numbers, from.stride, depth, columns, to, panel_stride);
+  });
+}
+
+void panels_transposed(Packing packing, Rows from, int64_t depth, int64_t columns, uint32_t* to,
+                       int64_t panel_stride) {
+  typed(packing, from, [&](auto operand, auto* numbers) {
+    pack_panels_transposed<decltype(operand)>(numbers, from.stride, depth, columns, to, panel_stride);
+  });
+}
+
+template <class Operand>
+void product(const uint32_t* a, const uint32_t* panel, int64_t words, int64_t rows, const Combine& out) {
+  alignas(64) float sums[kTileRows * kPanel];
+  const bool plain = out.scale == 1 && out.keep == 0;
+  for (int64_t r = 0; r < rows; r += kTileRows) {
+    float* c = out.c + r * out.c_stride;
+    if (plain) {
+      tile_product<Operand, false>({a + r * words, 1, kTileRows}, panel, words, c, out.c_stride);
+      continue;
+    }
+    tile_product<Operand, false>({a + r * words, 1, kTileRows}, panel, words, sums, kPanel);
+    for (int i = 0; i < kTileRows; ++i) {
+      for (int v = 0; v < kPanel; v += kLanes) {
+        Vec value = load(sums + i * kPanel + v) * out.scale;
+        if (out.keep != 0) value += load(out.base + (r + i) * out.base_stride + v) * out.keep;
+        store(c + i * out.c_stride + v, value);
+      }
+    }
+  }
+}
+
+void panel_product(Packing packing, const uint32_t* a, const uint32_t* panel, int64_t words, int64_t rows,
+                   const Combine& out) {
+  if (packing == Packing::pairs) return product<Pairs>(a, panel, words, rows, out);
+  product<Singles>(a, panel, words, rows, out);
+}
+
+LACT_INLINE uint32_t* as_words(float* numbers) { return reinterpret_cast<uint32_t*>(numbers); }
+LACT_INLINE const uint32_t* as_words(const float* numbers) {
+  return reinterpret_cast<const uint32_t*>(numbers);
+}
+
+constexpr int kBlock = 16;
+
+void add_transposed(const float* h, int64_t side, int64_t panel, float scale, const float* base, float keep,
+                    float* out) {
+  alignas(64) float turned[kBlock * kBlock];
+  for (int64_t i = panel * kPanel; i < (panel + 1) * kPanel; i += kBlock) {
+    for (int64_t j = 0; j < side; j += kBlock) {
+      transpose_16(as_words(h + j * side + i), side, as_words(turned), kBlock);
+      for (int64_t r = 0; r < kBlock; ++r) {
+        const int64_t row = (i + r) * side + j;
+        for (int v = 0; v < kBlock; v += kLanes) {
+          Vec value = (load(h + row + v) + load(turned + r * kBlock + v)) * scale;
+          if (keep != 0) value += load(base + row + v) * keep;
+          store(out + row + v, value);
+        }
+      }
+    }
+  }
+}
+
+void mirror(float* h, int64_t side, int64_t panel) {
+  for (int64_t i = panel * kPanel; i < (panel + 1) * kPanel; i += kBlock) {
+    for (int64_t j = 0; j < panel * kPanel; j += kBlock) {
+      transpose_16(as_words(h + j * side + i), side, as_words(h + i * side + j), side);
+    }
+  }
+}
+
+}  // namespace
+
+extern const ProductKernels products;
+const ProductKernels products = {tiles, panels, panels_transposed, panel_product, add_transposed, mirror};
+
+}  // namespace lact::kernels::LACT_ISA
