@@ -200,17 +200,20 @@ void fill(const at::Tensor& buffer, const Space& space, const at::Tensor& from) 
   inside(buffer, space, from).copy_(from);
 }
 
-/// |G|_F in float64: squares of huge or tiny numbers neither overflow nor vanish.
-double norm_of(const at::Tensor& matrix) {
-  const float* x = matrix.data_ptr<float>();
-  double sums[8] = {};
-  const int64_t count = matrix.numel(), whole = count / 8 * 8;
-  for (int64_t i = 0; i < whole; i += 8) {
-    for (int j = 0; j < 8; ++j) sums[j] += double(x[i + j]) * double(x[i + j]);
+/// Σ x y in float64: products of huge or tiny numbers neither overflow nor vanish.
+double dot(const at::Tensor& x, const at::Tensor& y) {
+  constexpr int64_t kSums = 8;
+  const float *a = x.data_ptr<float>(), *b = y.data_ptr<float>();
+  double sums[kSums] = {};
+  const int64_t count = x.numel(), whole = count / kSums * kSums;
+  for (int64_t i = 0; i < whole; i += kSums) {
+    for (int64_t j = 0; j < kSums; ++j) sums[j] += double(a[i + j]) * double(b[i + j]);
   }
-  for (int64_t i = whole; i < count; ++i) sums[0] += double(x[i]) * double(x[i]);
-  return std::sqrt(((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7])));
+  for (int64_t i = whole; i < count; ++i) sums[0] += double(a[i]) * double(b[i]);
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
+
+double norm_of(const at::Tensor& matrix) { return std::sqrt(dot(matrix, matrix)); }
 
 at::Tensor wide_of(const at::Tensor& x) { return x.size(-2) > x.size(-1) ? x.transpose(-2, -1) : x; }
 
@@ -237,11 +240,12 @@ void backward_matrix(const at::Tensor& gradient, const at::Tensor& kept, const a
     Iteration<Loop>(space).retreat(newton_schulz_coefficients(options.coefficients, step));
   }
   // X₀ = G / (|G| + ε)
+  to.copy_(inside(space.y, space, gradient));
   const double norm = norm_of(gradient), whole = norm + options.epsilon;
-  const at::Tensor start = inside(space.y, space, gradient);
-  const double along = (start * gradient).sum(at::kDouble).item<double>();
-  at::mul_out(const_cast<at::Tensor&>(to), start, at::scalar_tensor(1 / whole, at::kFloat));
-  if (norm > 0) const_cast<at::Tensor&>(to).sub_(gradient, along / norm / whole / whole);
+  const double pull = norm > 0 ? dot(to, gradient) / norm / whole / whole : 0;
+  float* result = to.data_ptr<float>();
+  const float* g = gradient.data_ptr<float>();
+  for (int64_t i = 0; i < to.numel(); ++i) result[i] = float(double(result[i]) / whole - pull * double(g[i]));
 }
 
 /// Runs body(matrix, space, loop) for every matrix.

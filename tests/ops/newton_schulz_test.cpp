@@ -170,5 +170,43 @@ TEST(NewtonSchulz, FusedPathEqualsReference) {
   }
 }
 
+/// Spectra on which rounding acts differently: Newton-Schulz lifts small singular values up to 490 times.
+std::vector<std::pair<std::string, at::Tensor>> spectra(int64_t rank) {
+  const at::Tensor index = at::arange(rank, at::kDouble);
+  at::Tensor low_rank = at::zeros({rank}, at::kDouble);
+  low_rank.slice(0, 0, rank / 8).fill_(1);
+  return {{"flat", at::ones({rank}, at::kDouble)},
+          {"1/i", 1 / (index + 1)},
+          {"exponential", (-8 * index / double(rank)).exp()},
+          {"rank / 8", low_rank}};
+}
+
+TEST(NewtonSchulz, PairsOfBfloat16KeepTheRunningIterateInFloat32) {
+  at::manual_seed(4);
+  const auto distance = [](const at::Tensor& a, const at::Tensor& b) {
+    return ((a.to(at::kDouble) - b).norm() / b.norm()).item<double>();
+  };
+  for (const auto& [name, values] : spectra(128)) {
+    SCOPED_TRACE(name);
+    const at::Tensor x = with_singular_values(128, 160, values),
+                     weighting = at::randn({128, 160}, at::kDouble);
+    const NewtonSchulzOptions options;
+    const at::Tensor leaf = x.clone().requires_grad_(true);
+    const at::Tensor wanted = reference::newton_schulz(leaf, options);
+    wanted.backward(weighting);
+    const at::Tensor single = x.to(at::kFloat).unsqueeze(0);
+    for (const auto& [precision, value_bound, gradient_bound] :
+         {std::tuple<fused::NewtonSchulzPrecision, double, double>{{false, at::kFloat}, 1e-4, 1e-3},
+          {{true, at::kFloat}, 0.03, 0.15},
+          {{true, at::kBFloat16}, 0.03, 0.2}}) {
+      const auto [result, iterates] = fused::newton_schulz_forward(single, options, precision, true);
+      const at::Tensor gradient = fused::newton_schulz_backward(
+          single, iterates, weighting.to(at::kFloat).unsqueeze(0), options, precision);
+      EXPECT_LT(distance(result[0], wanted.detach()), value_bound);
+      EXPECT_LT(distance(gradient[0], leaf.grad()), gradient_bound);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lact::ops

@@ -1,0 +1,124 @@
+#include "lact/kernels/products.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace lact::kernels {
+namespace {
+
+class Products : public ::testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    if (!set_isa(GetParam())) GTEST_SKIP() << "this processor lacks " << isa_name(GetParam());
+  }
+  void TearDown() override { set_isa(best_isa()); }
+};
+INSTANTIATE_TEST_SUITE_P(Sets, Products,
+                         ::testing::Values(Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16),
+                         [](const auto& info) { return std::string(isa_name(info.param)); });
+
+/// Small whole numbers: exact in bfloat16, and so are their products and sums in float32.
+std::vector<float> numbers(int64_t count) {
+  static std::mt19937 random(3);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (auto& value : values) value = float(int(random() % 9) - 4);
+  return values;
+}
+
+uint16_t to_bf16(float x) { return uint16_t(__builtin_bit_cast(uint32_t, x) >> 16); }
+
+/// C of A [rows, depth] and B [depth, columns], computed through packed forms that are full of NaN
+/// beforehand.
+std::vector<float> packed_product(Packing packing, bool bf16, bool transposed, int64_t rows, int64_t depth,
+                                  int64_t columns, const std::vector<float>& a, const std::vector<float>& b) {
+  const auto& kernel = products_kernels();
+  constexpr uint32_t kPoison = 0x7fc07fc0;
+  std::vector<uint32_t> tiles(static_cast<size_t>(tile_form_words(packing, rows, depth)), kPoison);
+  std::vector<uint32_t> panels(static_cast<size_t>(panel_form_words(packing, depth, columns)), kPoison);
+  std::vector<uint16_t> a_half, b_half;
+  for (const float x : a) a_half.push_back(to_bf16(x));
+  for (const float x : b) b_half.push_back(to_bf16(x));
+  const auto source = [&](const std::vector<float>& full, const std::vector<uint16_t>& half, int64_t stride) {
+    return Rows{bf16 ? static_cast<const void*>(half.data()) : full.data(), stride, bf16};
+  };
+  kernel.pack_tiles(packing, source(a, a_half, depth), rows, depth, tiles.data());
+  const int64_t words = words_for(packing, depth);
+  if (transposed) {
+    kernel.pack_panels_transposed(packing, source(b, b_half, depth), depth, columns, panels.data(),
+                                  32 * words);
+  } else {
+    kernel.pack_panels(packing, source(b, b_half, columns), depth, columns, panels.data(), 32 * words);
+  }
+  const int64_t padded = round_up_to(rows, 8);
+  std::vector<float> c(static_cast<size_t>(padded * round_up_to(columns, 32)), NAN);
+  for (int64_t p = 0; p * 32 < columns; ++p) {
+    kernel.panel_product(packing, tiles.data(), panels.data() + p * 32 * words, words, padded,
+                         {c.data() + p * 32, round_up_to(columns, 32)});
+  }
+  return c;
+}
+
+TEST_P(Products, MultiplyWholeNumbersExactly) {
+  for (const auto packing : {Packing::singles, Packing::pairs}) {
+    for (const bool bf16 : {false, true}) {
+      for (const bool transposed : {false, true}) {
+        for (const auto& [rows, depth, columns] :
+             {std::array<int64_t, 3>{1, 1, 1}, {8, 32, 32}, {7, 33, 31}, {63, 100, 65}, {40, 17, 96}}) {
+          SCOPED_TRACE(::testing::Message()
+                       << rows << " " << depth << " " << columns << (bf16 ? " bf16" : "")
+                       << (transposed ? " transposed" : "") << " packing " << int(packing));
+          const auto a = numbers(rows * depth), b = numbers(depth * columns);
+          const auto c = packed_product(packing, bf16, transposed, rows, depth, columns, a, b);
+          const int64_t stride = round_up_to(columns, 32);
+          for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t j = 0; j < stride; ++j) {
+              float wanted = 0;
+              for (int64_t k = 0; k < depth && j < columns; ++k) {
+                wanted += a[size_t(i * depth + k)] * b[size_t(transposed ? j * depth + k : k * columns + j)];
+              }
+              ASSERT_EQ(c[size_t(i * stride + j)], wanted) << i << ", " << j;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Products, CombineWithAnotherMatrix) {
+  const auto& kernel = products_kernels();
+  const auto a = numbers(16 * 8), b = numbers(8 * 32), base = numbers(16 * 32);
+  std::vector<uint32_t> tiles(16 * 8), panel(8 * 32);
+  kernel.pack_tiles(Packing::singles, {a.data(), 8}, 16, 8, tiles.data());
+  kernel.pack_panels(Packing::singles, {b.data(), 32}, 8, 32, panel.data(), 0);
+  std::vector<float> plain(16 * 32), combined = base;
+  kernel.panel_product(Packing::singles, tiles.data(), panel.data(), 8, 16, {plain.data(), 32});
+  kernel.panel_product(Packing::singles, tiles.data(), panel.data(), 8, 16,
+                       {combined.data(), 32, 2, -3, combined.data(), 32});
+  for (size_t i = 0; i < plain.size(); ++i) ASSERT_EQ(combined[i], 2 * plain[i] - 3 * base[i]);
+}
+
+TEST_P(Products, SymmetricCompletion) {
+  constexpr int64_t kSide = 96;
+  const auto h = numbers(kSide * kSide), base = numbers(kSide * kSide);
+  std::vector<float> sum(h.size(), NAN), mirrored = h;
+  for (int64_t p = 0; p < kSide / 32; ++p) {
+    products_kernels().add_transposed(h.data(), kSide, p, 2, base.data(), 3, sum.data());
+    products_kernels().mirror(mirrored.data(), kSide, p);
+  }
+  for (int64_t i = 0; i < kSide; ++i) {
+    for (int64_t j = 0; j < kSide; ++j) {
+      const auto at = [&](const std::vector<float>& x, int64_t r, int64_t c) {
+        return x[size_t(r * kSide + c)];
+      };
+      ASSERT_EQ(at(sum, i, j), 2 * (at(h, i, j) + at(h, j, i)) + 3 * at(base, i, j));
+      ASSERT_EQ(at(mirrored, i, j), i / 32 > j / 32 ? at(h, j, i) : at(h, i, j));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lact::kernels
