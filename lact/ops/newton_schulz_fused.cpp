@@ -201,7 +201,7 @@ void fill(const at::Tensor& buffer, const Space& space, const at::Tensor& from) 
 }
 
 /// Σ x y in float64: products of huge or tiny numbers neither overflow nor vanish.
-double dot(const at::Tensor& x, const at::Tensor& y) {
+double inner_product(const at::Tensor& x, const at::Tensor& y) {
   constexpr int64_t kSums = 8;
   const float *a = x.data_ptr<float>(), *b = y.data_ptr<float>();
   double sums[kSums] = {};
@@ -213,7 +213,7 @@ double dot(const at::Tensor& x, const at::Tensor& y) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-double norm_of(const at::Tensor& matrix) { return std::sqrt(dot(matrix, matrix)); }
+double norm_of(const at::Tensor& matrix) { return std::sqrt(inner_product(matrix, matrix)); }
 
 at::Tensor wide_of(const at::Tensor& x) { return x.size(-2) > x.size(-1) ? x.transpose(-2, -1) : x; }
 
@@ -242,7 +242,7 @@ void backward_matrix(const at::Tensor& gradient, const at::Tensor& kept, const a
   // X₀ = G / (|G| + ε)
   to.copy_(inside(space.y, space, gradient));
   const double norm = norm_of(gradient), whole = norm + options.epsilon;
-  const double pull = norm > 0 ? dot(to, gradient) / norm / whole / whole : 0;
+  const double pull = norm > 0 ? inner_product(to, gradient) / norm / whole / whole : 0;
   float* result = to.data_ptr<float>();
   const float* g = gradient.data_ptr<float>();
   for (int64_t i = 0; i < to.numel(); ++i) result[i] = float(double(result[i]) / whole - pull * double(g[i]));
