@@ -13,7 +13,7 @@ namespace lact::kernels {
 
 /// Columns of a packed panel of B.
 constexpr int64_t kGemmPanel = 32;
-/// Packing slivers may write as many words behind their end.
+/// Packing slivers may write as many words behind the end of each: their stride leaves room for that.
 constexpr int64_t kGemmOverrun = 16;
 
 /// A matrix in memory: number (row, column) stands at row * row_stride + column * column_stride, one of

@@ -78,8 +78,10 @@ template <class Number>
 LACT_INLINE Vec load_some(const Number* from, int64_t count) {
 #if defined(__AVX512F__)
   const auto lanes = __mmask16(count >= kLanes ? 0xffff : count > 0 ? (1u << count) - 1 : 0);
-  if constexpr (sizeof(Number) == 4) return (Vec)_mm512_maskz_loadu_ps(lanes, from);
-  else return (Vec)(__builtin_convertvector((Halves)_mm256_maskz_loadu_epi16(lanes, from), Bits) << 16);
+  if constexpr (sizeof(Number) == 4)
+    return (Vec)_mm512_maskz_loadu_ps(lanes, from);
+  else
+    return (Vec)(__builtin_convertvector((Halves)_mm256_maskz_loadu_epi16(lanes, from), Bits) << 16);
 #else
   Vec value = {};
   for (int64_t i = 0; i < count && i < kLanes; ++i) value[i] = widen(from[i]);

@@ -85,8 +85,10 @@ struct Product {
     row_part = even_part(rows, most, tile_rows);
     in_place = left_is_in_place(a, depth, pairs);
     const bool slivers = a.column_stride != 1;
-    // A line more, for the reason given above.
-    left_stride = in_place ? (pairs ? a.row_stride / 2 : a.row_stride) : slivers ? deep * tile_rows : deep + 16;
+    if (in_place)
+      left_stride = pairs ? a.row_stride / 2 : a.row_stride;
+    else  // the line more keeps rows, too, out of each other's way
+      left_stride = (slivers ? deep * tile_rows : deep) + kernels::kGemmOverrun;
     row_block = std::max(tile_rows, kLeftWords / deep / tile_rows * tile_rows);
   }
 
@@ -105,7 +107,7 @@ void Product::run(int64_t first_row, int64_t first_column) const {
   uint32_t* left = nullptr;
   if (!in_place) {
     const int64_t units = a.column_stride == 1 ? row_block : divide_up(row_block, kernels.tile_rows);
-    left = scratch(left_memory, left_size, units * left_stride + kernels::kGemmOverrun);
+    left = scratch(left_memory, left_size, units * left_stride);
   }
   // Bfloat16 results of several depths are added up in float32.
   float* sums = nullptr;
