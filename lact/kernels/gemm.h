@@ -48,6 +48,15 @@ struct GemmResult {
   const float* bias;  ///< or null
 };
 
+/// Memory that is wanted next. While it multiplies, the inner loop asks for a line of it every two words of
+/// depth: at `start`, `second` bytes behind that, and so on, both `step` bytes further each time. The next
+/// tile begins `across` bytes further, and after every `num_across` tiles `along` bytes further instead.
+struct GemmAhead {
+  const char* start;  ///< or null
+  int64_t second, step, across, num_across, along;
+  int64_t num_tiles;
+};
+
 struct GemmKernels {
   /// Rows that the inner loop takes at once.
   int64_t tile_rows;
@@ -61,7 +70,7 @@ struct GemmKernels {
 
   /// depth counts words.
   void (*multiply)(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int64_t depth, bool pairs,
-                   GemmResult result);
+                   GemmResult result, GemmAhead ahead);
 };
 
 LACT_KERNEL_TABLE(GemmKernels, gemm)

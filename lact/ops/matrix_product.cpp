@@ -13,6 +13,7 @@ namespace lact::ops {
 
 namespace {
 
+using kernels::GemmAhead;
 using kernels::GemmLeft;
 using kernels::GemmResult;
 using kernels::GemmSource;
@@ -28,8 +29,8 @@ int64_t even_part(int64_t whole, int64_t most, int64_t unit) {
 // Measured on a core with 48 KB of first and 1.25 MB of second level cache: the packed panels of B and a
 // block of A stay in the second level.
 constexpr int64_t kDepthWords = 768;
-constexpr int64_t kRightWords = 8 * kDepthWords * kGemmPanel;
-constexpr int64_t kLeftWords = 64 << 10;
+constexpr int64_t kRightWords = 6 * kDepthWords * kGemmPanel;
+constexpr int64_t kLeftWords = 32 << 10;
 /// Rows over which packing a panel of B is written off.
 constexpr int64_t kMostRows = 2048;
 constexpr int64_t kFewestRows = 128;
@@ -80,7 +81,7 @@ struct Product {
     const int64_t deep = words(depth_part);
     column_part = even_part(columns, kRightWords / deep, kGemmPanel);
     const int64_t column_parts = divide_up(columns, column_part);
-    const int64_t wanted = divide_up(4 * num_workers(), column_parts);
+    const int64_t workers = num_workers(), wanted = divide_up(workers > 1 ? 4 * workers : 1, column_parts);
     const int64_t most = std::min(kMostRows, std::max(kFewestRows, divide_up(rows, wanted)));
     row_part = even_part(rows, most, tile_rows);
     in_place = left_is_in_place(a, depth, pairs);
@@ -92,8 +93,31 @@ struct Product {
     row_block = std::max(tile_rows, kLeftWords / deep / tile_rows * tile_rows);
   }
 
+  GemmAhead ahead_of(int64_t row, int64_t count, int64_t first_depth, int64_t deep) const;
   void run(int64_t first_row, int64_t first_column) const;
 };
+
+/// Asks for A [row, row + count) x [first_depth, first_depth + deep) while another block is multiplied: its
+/// memory is far, and reading it would otherwise take longer than packing it.
+GemmAhead Product::ahead_of(int64_t row, int64_t count, int64_t first_depth, int64_t deep) const {
+  const auto* start = static_cast<const char*>(address(a, row, first_depth));
+  const int64_t size = a.bf16 ? 2 : 4, num_words = words(deep);
+  if (a.column_stride == 1) {
+    // Two rows per tile.
+    const int64_t stride = a.row_stride * size;
+    return {start, stride, 4 * deep * size / num_words, 0, 1, 2 * stride, divide_up(count, 2)};
+  }
+  // Two lines of every fourth word's numbers per tile.
+  const int64_t stride = a.column_stride * size, pairs_of_lines = divide_up(count * size + 63, 128);
+  const int64_t num_numbers = std::max<int64_t>(1, num_words / 4);
+  return {start,
+          64,
+          stride,
+          128,
+          pairs_of_lines,
+          num_numbers * stride,
+          pairs_of_lines * divide_up(deep, num_numbers)};
+}
 
 void Product::run(int64_t first_row, int64_t first_column) const {
   thread_local std::unique_ptr<uint32_t[]> left_memory, right_memory;
@@ -137,7 +161,10 @@ void Product::run(int64_t first_row, int64_t first_column) const {
         result.add = k > 0 || out.add != nullptr ? static_cast<float*>(result.to) : nullptr;
         result.add_stride = out.stride;
       }
-      kernels.multiply(packed, {right, panel_stride}, count, num_columns, words(deep), pairs, result);
+      GemmAhead ahead = {};
+      const int64_t next = row + row_block;
+      if (next < num_rows) ahead = ahead_of(first_row + next, std::min(row_block, num_rows - next), k, deep);
+      kernels.multiply(packed, {right, panel_stride}, count, num_columns, words(deep), pairs, result, ahead);
     }
   }
 }

@@ -72,10 +72,33 @@ void finish(const float* sums, int rows, int64_t columns, const GemmResult& resu
   }
 }
 
+/// Follows a GemmAhead from tile to tile.
+struct Ahead {
+  LACT_INLINE explicit Ahead(const GemmAhead& plan, const void* at_hand)
+      : plan(plan), row(plan.start), line(plan.start), at_hand(static_cast<const char*>(at_hand)) {
+    if (plan.num_tiles == 0 || plan.start == nullptr) stop();
+  }
+  LACT_INLINE void next_tile() {
+    if (++tiles >= plan.num_tiles) return stop();
+    line += plan.across;
+    if (++count < plan.num_across) return;
+    count = 0;
+    line = row += plan.along;
+  }
+  /// Asking for what is at hand costs nothing.
+  LACT_INLINE void stop() {
+    plan = {};
+    line = at_hand;
+  }
+  GemmAhead plan;
+  const char *row, *line, *at_hand;
+  int64_t tiles = 0, count = 0;
+};
+
 /// A tile of Rows x (kWidth * kLanes) at (row, column) of the result; `columns` of it are wanted.
 template <class Operand, template <int> class Form, int Rows>
 void tile(const uint32_t* left, int64_t left_stride, const uint32_t* b, int64_t depth, int64_t columns,
-          const GemmResult& result, int64_t row, int64_t column) {
+          const GemmResult& result, int64_t row, int64_t column, Ahead& ahead) {
   const float* add = result.add ? result.add + row * result.add_stride + column : nullptr;
   const bool plain = !result.bf16 && result.bias == nullptr && columns >= kWidth * kLanes;
   if (add != nullptr) {
@@ -85,13 +108,21 @@ void tile(const uint32_t* left, int64_t left_stride, const uint32_t* b, int64_t 
   }
   Vec sums[Rows][kWidth] = {};
   Form<Rows> a(left, left_stride);
+  const char *line = ahead.line, *other = line + ahead.plan.second;
+  const int64_t step = ahead.plan.step;
   int64_t k = 0;
-  for (; k + 2 <= depth; k += 2, b += 2 * kPanel) {
+  for (; k + 2 <= depth; k += 2) {
+    __builtin_prefetch(line, 0, 2);
+    const char* const next = line + step;
+    line = other;
+    other = next;
     add_products<Operand>(a, 0, b, sums);
     add_products<Operand>(a, 1, b + kPanel, sums);
     a.advance(2);
+    b += 2 * kPanel;
   }
   if (k < depth) add_products<Operand>(a, 0, b, sums);
+  ahead.next_tile();
 
   if (plain) {
     float* to = static_cast<float*>(result.to) + row * result.stride + column;
@@ -117,10 +148,10 @@ void tile(const uint32_t* left, int64_t left_stride, const uint32_t* b, int64_t 
 
 template <class Operand, template <int> class Form>
 void multiply_rows(const uint32_t* left, int64_t stride, int64_t rows, const uint32_t* b, int64_t depth,
-                   int64_t columns, const GemmResult& result, int64_t row, int64_t column) {
+                   int64_t columns, const GemmResult& result, int64_t row, int64_t column, Ahead& ahead) {
   const auto part = [&]<int Rows>() {
     for (; rows >= Rows; rows -= Rows, row += Rows) {
-      tile<Operand, Form, Rows>(left, stride, b, depth, columns, result, row, column);
+      tile<Operand, Form, Rows>(left, stride, b, depth, columns, result, row, column, ahead);
       // A whole sliver ends here; a part of the last one goes on beside it.
       left += Form<Rows>::kInRows ? Rows * stride : Rows == kRows ? stride : Rows;
     }
@@ -134,20 +165,27 @@ void multiply_rows(const uint32_t* left, int64_t stride, int64_t rows, const uin
 
 template <class Operand, template <int> class Form>
 void multiply_as(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int64_t depth,
-                 const GemmResult& result) {
+                 const GemmResult& result, const GemmAhead& plan) {
+  Ahead ahead(plan, right.panels);
   for (int64_t column = 0; column < columns; column += kWidth * kLanes) {
     const uint32_t* b = right.panels + column / kPanel * right.stride + column % kPanel;
-    multiply_rows<Operand, Form>(left.words, left.stride, rows, b, depth, columns - column, result, 0,
-                                 column);
+    multiply_rows<Operand, Form>(left.words, left.stride, rows, b, depth, columns - column, result, 0, column,
+                                 ahead);
   }
 }
 
 void multiply(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int64_t depth, bool pairs,
-              GemmResult result) {
-  if (pairs && left.slivers) return multiply_as<Pairs, SliverForm>(left, right, rows, columns, depth, result);
-  if (pairs) return multiply_as<Pairs, RowForm>(left, right, rows, columns, depth, result);
-  if (left.slivers) return multiply_as<Singles, SliverForm>(left, right, rows, columns, depth, result);
-  multiply_as<Singles, RowForm>(left, right, rows, columns, depth, result);
+              GemmResult result, GemmAhead ahead) {
+  const auto multiply_by = [&]<class Operand>() {
+    if (left.slivers)
+      multiply_as<Operand, SliverForm>(left, right, rows, columns, depth, result, ahead);
+    else
+      multiply_as<Operand, RowForm>(left, right, rows, columns, depth, result, ahead);
+  };
+  if (pairs)
+    multiply_by.template operator()<Pairs>();
+  else
+    multiply_by.template operator()<Singles>();
 }
 
 /// Slivers of Aᵀ, given A [depth, rows].
