@@ -115,6 +115,16 @@ inline void pack_panels_transposed(const Number* from, int64_t stride, int64_t d
     uint32_t* panel = to + column / kPanel * panel_stride + column % kPanel;
     for (int64_t word = 0; word < words; word += kBlock) {
       const int64_t first = word * Operand::kPerWord;
+#if defined(__AVX512F__)
+      if constexpr (sizeof(Number) == sizeof(typename Operand::Number)) {
+        // A whole block in the form that is wanted needs no copy before it is turned.
+        if (column + kBlock <= columns && first + kNumbers <= depth && stride % Operand::kPerWord == 0) {
+          transpose_16(reinterpret_cast<const uint32_t*>(from + column * stride + first),
+                       stride / Operand::kPerWord, panel + word * kPanel, kPanel);
+          continue;
+        }
+      }
+#endif
       for (int64_t i = 0; i < kBlock; ++i) {
         auto* numbers = reinterpret_cast<typename Operand::Number*>(block + i * kBlock);
         const Number* row = from + (column + i) * stride + first;

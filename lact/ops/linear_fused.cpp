@@ -47,7 +47,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
   }
 };
 
-/// Below this LibTorch's own product is faster: packing the weight is not written off.
+/// Below this LibTorch's own float32 product is faster: packing the weight is not written off.
 constexpr int64_t kFewestTokens = 32;
 constexpr int64_t kNarrowest = 32;
 
@@ -59,6 +59,7 @@ bool fits(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias)
   if (!x.is_cpu() || (x.scalar_type() != at::kFloat && x.scalar_type() != at::kBFloat16)) return false;
   if (!is_float(weight) || weight.layout() != at::kStrided || x.layout() != at::kStrided) return false;
   if (bias.defined() && !is_float(bias)) return false;
+  if (x.scalar_type() == at::kBFloat16) return x.numel() > 0;
   const int64_t in = weight.size(1), out = weight.size(0);
   return in >= kNarrowest && out >= kNarrowest && x.numel() >= kFewestTokens * in;
 }
