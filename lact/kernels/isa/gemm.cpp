@@ -95,33 +95,47 @@ struct Ahead {
   int64_t tiles = 0, count = 0;
 };
 
+/// Where the memory of a tile of the result begins: what is added to, or else what is written.
+struct Place {
+  const char* line;
+  int64_t bytes, stride;
+};
+LACT_INLINE Place place_of(const GemmResult& result, int64_t row, int64_t column) {
+  const bool adds = result.add != nullptr;
+  const int64_t size = !adds && result.bf16 ? 2 : 4, stride = adds ? result.add_stride : result.stride;
+  const auto* start = static_cast<const char*>(adds ? result.add : result.to);
+  return {start + (row * stride + column) * size, kWidth * kLanes * size, stride * size};
+}
+
 /// A tile of Rows x (kWidth * kLanes) at (row, column) of the result; `columns` of it are wanted.
 template <class Operand, template <int> class Form, int Rows>
 void tile(const uint32_t* left, int64_t left_stride, const uint32_t* b, int64_t depth, int64_t columns,
           const GemmResult& result, int64_t row, int64_t column, Ahead& ahead) {
   const float* add = result.add ? result.add + row * result.add_stride + column : nullptr;
   const bool plain = !result.bf16 && result.bias == nullptr && columns >= kWidth * kLanes;
-  if (add != nullptr) {
-    for (int r = 0; r < Rows; ++r) {
-      for (int w = 0; w < kWidth; ++w) __builtin_prefetch(add + r * result.add_stride + w * kLanes);
-    }
-  }
   Vec sums[Rows][kWidth] = {};
   Form<Rows> a(left, left_stride);
-  const char *line = ahead.line, *other = line + ahead.plan.second;
-  const int64_t step = ahead.plan.step;
-  int64_t k = 0;
-  for (; k + 2 <= depth; k += 2) {
-    __builtin_prefetch(line, 0, 2);
-    const char* const next = line + step;
-    line = other;
-    other = next;
-    add_products<Operand>(a, 0, b, sums);
-    add_products<Operand>(a, 1, b + kPanel, sums);
-    a.advance(2);
-    b += 2 * kPanel;
+  // Asks for a line with every two words, first of the result, then of what is wanted next: a burst would
+  // hold up the loads of B.
+  const Place own = place_of(result, row, column);
+  const char *line = own.line, *other = line + own.bytes - 1;
+  int64_t step = own.stride;
+  const uint32_t* const last = b + depth / 2 * 2 * kPanel;
+  const uint32_t* end = 4 * Rows < depth ? b + 4 * Rows * kPanel : last;
+  for (;;) {
+    for (; b != end; b += 2 * kPanel) {
+      __builtin_prefetch(line, 0, 2);
+      const char* const next = line + step;
+      line = other;
+      other = next;
+      add_products<Operand>(a, 0, b, sums);
+      add_products<Operand>(a, 1, b + kPanel, sums);
+      a.advance(2);
+    }
+    if (end == last) break;
+    line = ahead.line, other = line + ahead.plan.second, step = ahead.plan.step, end = last;
   }
-  if (k < depth) add_products<Operand>(a, 0, b, sums);
+  if (depth % 2 != 0) add_products<Operand>(a, 0, b, sums);
   ahead.next_tile();
 
   if (plain) {
