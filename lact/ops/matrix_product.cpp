@@ -29,6 +29,9 @@ int64_t even_part(int64_t whole, int64_t most, int64_t unit) {
 // Measured on a core with 48 KB of first and 1.25 MB of second level cache: the packed panels of B and a
 // block of A stay in the second level.
 constexpr int64_t kDepthWords = 768;
+/// Sums over the rows of A's memory read as many pages at once as they are deep; with fewer they also have
+/// more columns to write off the packing of A.
+constexpr int64_t kSliverDepthWords = 384;
 constexpr int64_t kRightWords = 6 * kDepthWords * kGemmPanel;
 constexpr int64_t kLeftWords = 32 << 10;
 /// Rows over which packing a panel of B is written off.
@@ -77,7 +80,8 @@ struct Product {
 
   void choose_blocks() {
     const int64_t per_word = pairs ? 2 : 1, tile_rows = kernels::gemm_kernels().tile_rows;
-    depth_part = even_part(depth, kDepthWords * per_word, 16 * per_word);
+    const bool slivers = a.column_stride != 1;
+    depth_part = even_part(depth, (slivers ? kSliverDepthWords : kDepthWords) * per_word, 16 * per_word);
     const int64_t deep = words(depth_part);
     column_part = even_part(columns, kRightWords / deep, kGemmPanel);
     const int64_t column_parts = divide_up(columns, column_part);
@@ -85,7 +89,6 @@ struct Product {
     const int64_t most = std::min(kMostRows, std::max(kFewestRows, divide_up(rows, wanted)));
     row_part = even_part(rows, most, tile_rows);
     in_place = left_is_in_place(a, depth, pairs);
-    const bool slivers = a.column_stride != 1;
     if (in_place)
       left_stride = pairs ? a.row_stride / 2 : a.row_stride;
     else  // the line more keeps rows, too, out of each other's way
