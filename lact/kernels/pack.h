@@ -16,20 +16,24 @@ LACT_INLINE int64_t words_of(int64_t depth) {
   return (depth + Operand::kPerWord - 1) / Operand::kPerWord;
 }
 
+/// One row of `depth` numbers, each times `scale`, padded to `words`.
+template <class Operand, class Number>
+LACT_INLINE void pack_row(const Number* row, int64_t depth, int64_t words, uint32_t* to, float scale) {
+  auto* numbers = reinterpret_cast<typename Operand::Number*>(to);
+  const int64_t end = words * Operand::kPerWord;
+  int64_t i = 0;
+  for (; i + kLanes <= depth; i += kLanes) store(numbers + i, load(row + i) * scale);
+  for (; i < depth; ++i) narrow(numbers + i, widen(row[i]) * scale);
+  for (; i < end; ++i) narrow(numbers + i, 0.f);
+}
+
 /// Row form: [rows rounded up to 8][words of depth], from rows of numbers `stride` apart, each times `scale`.
 template <class Operand, class Number>
 inline void pack_rows(const Number* from, int64_t stride, int64_t rows, int64_t depth, uint32_t* to,
                       float scale = 1) {
   const int64_t words = words_of<Operand>(depth);
-  for (int64_t r = 0; r < round_up(rows, kTileRows); ++r, to += words) {
-    auto* numbers = reinterpret_cast<typename Operand::Number*>(to);
-    const int64_t end = words * Operand::kPerWord, filled = r < rows ? depth : 0;
-    const Number* row = from + r * stride;
-    int64_t i = 0;
-    for (; i + kLanes <= filled; i += kLanes) store(numbers + i, load(row + i) * scale);
-    for (; i < filled; ++i) narrow(numbers + i, widen(row[i]) * scale);
-    for (; i < end; ++i) narrow(numbers + i, 0.f);
-  }
+  for (int64_t r = 0; r < round_up(rows, kTileRows); ++r, to += words)
+    pack_row<Operand>(from + r * stride, r < rows ? depth : 0, words, to, scale);
 }
 
 /// The word with the numbers (k, column) and, for pairs, (k + 1, column) of `kLanes` columns.
@@ -149,8 +153,19 @@ inline void pack_panels_transposed(const Number* from, int64_t stride, int64_t d
   for (int64_t column = 0; column < round_up(columns, kPanel); column += kBlock) {
     uint32_t* panel = to + column / kPanel * panel_stride + column % kPanel;
     for (int64_t word = 0; word < words; word += kBlock) {
-      read_block<Operand>(from + column * stride, stride, columns - column, word * Operand::kPerWord, depth,
-                          block);
+      const int64_t first = word * Operand::kPerWord;
+#if defined(__AVX512F__)
+      if constexpr (sizeof(Number) == sizeof(typename Operand::Number)) {
+        // A whole block in the form that is wanted needs no copy before it is turned.
+        if (column + kBlock <= columns && first + kBlock * Operand::kPerWord <= depth &&
+            stride % Operand::kPerWord == 0) {
+          transpose_16(reinterpret_cast<const uint32_t*>(from + column * stride + first),
+                       stride / Operand::kPerWord, panel + word * kPanel, kPanel);
+          continue;
+        }
+      }
+#endif
+      read_block<Operand>(from + column * stride, stride, columns - column, first, depth, block);
       const int64_t count = words - word < kBlock ? words - word : kBlock;
       if (count == kBlock) {
         transpose_16(block, kBlock, panel + word * kPanel, kPanel);

@@ -76,9 +76,17 @@ LACT_INLINE void narrow(uint16_t* to, float x) {
 /// The first `count` lanes, zeros after them.
 template <class Number>
 LACT_INLINE Vec load_some(const Number* from, int64_t count) {
+#if defined(__AVX512F__)
+  const auto lanes = __mmask16(count >= kLanes ? 0xffff : count > 0 ? (1u << count) - 1 : 0);
+  if constexpr (sizeof(Number) == 4)
+    return (Vec)_mm512_maskz_loadu_ps(lanes, from);
+  else
+    return (Vec)(__builtin_convertvector((Halves)_mm256_maskz_loadu_epi16(lanes, from), Bits) << 16);
+#else
   Vec value = {};
   for (int64_t i = 0; i < count && i < kLanes; ++i) value[i] = widen(from[i]);
   return value;
+#endif
 }
 template <class Number>
 LACT_INLINE void store_some(Number* to, Vec value, int64_t count) {

@@ -2,6 +2,7 @@
 
 #include "lact/base/error.h"
 #include "lact/nn/init.h"
+#include "lact/ops/linear.h"
 
 namespace lact::nn {
 
@@ -15,8 +16,7 @@ Linear::Linear(int64_t in, int64_t out, bool with_bias) {
 at::Tensor Linear::forward(const at::Tensor& x) const {
   LACT_CHECK(x.size(-1) == weight.size(1), "[linear] the input is {} wide, expected {}", x.size(-1),
              weight.size(1));
-  const auto type = x.scalar_type();
-  return bias.defined() ? at::linear(x, weight.to(type), bias.to(type)) : at::linear(x, weight.to(type));
+  return ops::linear(x, weight, bias);
 }
 
 }  // namespace lact::nn

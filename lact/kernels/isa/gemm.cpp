@@ -1,0 +1,271 @@
+#include "lact/kernels/gemm.h"
+
+#include "lact/kernels/pack.h"
+
+namespace lact::kernels::LACT_ISA {
+extern const GemmKernels gemm;
+namespace {
+
+static_assert(kGemmPanel == kPanel && kGemmOverrun >= kLanes);
+
+// As many sums as the registers hold beside two vectors of B and a factor: 14 x 2 of 32, 6 x 2 of 16. For
+// long depths the taller tile beats the 8 x 2 of tile.h by a tenth: it loads less of B.
+constexpr int kRows = kLanes == 16 ? 14 : 6;
+
+/// Rows that lie `stride` words apart. Every fifth row has a pointer of its own and the others an offset from
+/// it that they share: more pointers would not fit into registers.
+template <int Rows>
+struct RowForm {
+  static constexpr bool kInRows = true;
+  static constexpr int kEvery = 5, kBases = (Rows + kEvery - 1) / kEvery;
+  LACT_INLINE RowForm(const uint32_t* words, int64_t stride_in_words) : stride(stride_in_words * 4) {
+    for (int i = 0; i < kBases; ++i) base[i] = reinterpret_cast<const char*>(words) + i * kEvery * stride;
+  }
+  LACT_INLINE uint32_t word(int row, int k) const {
+    return *reinterpret_cast<const uint32_t*>(base[row / kEvery] + row % kEvery * stride + k * 4);
+  }
+  LACT_INLINE void advance(int words) {
+    for (int i = 0; i < kBases; ++i) base[i] += words * 4;
+  }
+  const char* base[kBases];
+  int64_t stride;
+};
+
+template <int Rows>
+struct SliverForm {
+  static constexpr bool kInRows = false;
+  LACT_INLINE SliverForm(const uint32_t* words, int64_t) : from(words) {}
+  LACT_INLINE uint32_t word(int row, int k) const { return from[k * kRows + row]; }
+  LACT_INLINE void advance(int words) { from += words * kRows; }
+  const uint32_t* from;
+};
+
+template <class Operand, int Rows, class Form>
+LACT_INLINE void add_products(const Form& a, int k, const uint32_t* b, Vec (&sums)[Rows][kWidth]) {
+  Bits row[kWidth];
+  for (int w = 0; w < kWidth; ++w) row[w] = load_bits(b + w * kLanes);
+  for (int r = 0; r < Rows; ++r) {
+    const Bits factor = splat_bits(a.word(r, k));
+    for (int w = 0; w < kWidth; ++w) sums[r][w] = Operand::dot(sums[r][w], factor, row[w]);
+  }
+}
+
+/// What the caller asked for, of a tile that lies in `sums` [rows][kWidth * kLanes].
+template <class Number>
+void finish(const float* sums, int rows, int64_t columns, const GemmResult& result, Number* to,
+            const float* add, const float* bias) {
+  for (int r = 0; r < rows; ++r) {
+    for (int64_t column = 0; column < columns && column < kWidth * kLanes; column += kLanes) {
+      const int64_t left = columns - column;
+      Vec value = load(sums + r * kWidth * kLanes + column);
+      const bool whole = left >= kLanes;
+      if (add != nullptr) {
+        const float* from = add + r * result.add_stride + column;
+        value += whole ? load(from) : load_some(from, left);
+      }
+      if (bias != nullptr) value += whole ? load(bias + column) : load_some(bias + column, left);
+      if (whole)
+        store(to + r * result.stride + column, value);
+      else
+        store_some(to + r * result.stride + column, value, left);
+    }
+  }
+}
+
+/// Follows a GemmAhead from tile to tile.
+struct Ahead {
+  LACT_INLINE explicit Ahead(const GemmAhead& plan, const void* at_hand)
+      : plan(plan), row(plan.start), line(plan.start), at_hand(static_cast<const char*>(at_hand)) {
+    if (plan.num_tiles == 0 || plan.start == nullptr) stop();
+  }
+  LACT_INLINE void next_tile() {
+    if (++tiles >= plan.num_tiles) return stop();
+    line += plan.across;
+    if (++count < plan.num_across) return;
+    count = 0;
+    line = row += plan.along;
+  }
+  /// Asking for what is at hand costs nothing.
+  LACT_INLINE void stop() {
+    plan = {};
+    line = at_hand;
+  }
+  GemmAhead plan;
+  const char *row, *line, *at_hand;
+  int64_t tiles = 0, count = 0;
+};
+
+/// Where the memory of a tile of the result begins: what is added to, or else what is written.
+struct Place {
+  const char* line;
+  int64_t bytes, stride;
+};
+LACT_INLINE Place place_of(const GemmResult& result, int64_t row, int64_t column) {
+  const bool adds = result.add != nullptr;
+  const int64_t size = !adds && result.bf16 ? 2 : 4, stride = adds ? result.add_stride : result.stride;
+  const auto* start = static_cast<const char*>(adds ? result.add : result.to);
+  return {start + (row * stride + column) * size, kWidth * kLanes * size, stride * size};
+}
+
+/// A tile of Rows x (kWidth * kLanes) at (row, column) of the result; `columns` of it are wanted.
+template <class Operand, template <int> class Form, int Rows>
+void tile(const uint32_t* left, int64_t left_stride, const uint32_t* b, int64_t depth, int64_t columns,
+          const GemmResult& result, int64_t row, int64_t column, Ahead& ahead) {
+  const float* add = result.add ? result.add + row * result.add_stride + column : nullptr;
+  const bool plain = !result.bf16 && result.bias == nullptr && columns >= kWidth * kLanes;
+  Vec sums[Rows][kWidth] = {};
+  Form<Rows> a(left, left_stride);
+  // Asks for a line with every two words, first of the result, then of what is wanted next: a burst would
+  // hold up the loads of B.
+  const Place own = place_of(result, row, column);
+  const char *line = own.line, *other = line + own.bytes - 1;
+  int64_t step = own.stride;
+  const uint32_t* const last = b + depth / 2 * 2 * kPanel;
+  const uint32_t* end = 4 * Rows < depth ? b + 4 * Rows * kPanel : last;
+  for (;;) {
+    for (; b != end; b += 2 * kPanel) {
+      __builtin_prefetch(line, 0, 2);
+      const char* const next = line + step;
+      line = other;
+      other = next;
+      add_products<Operand>(a, 0, b, sums);
+      add_products<Operand>(a, 1, b + kPanel, sums);
+      a.advance(2);
+    }
+    if (end == last) break;
+    line = ahead.line, other = line + ahead.plan.second, step = ahead.plan.step, end = last;
+  }
+  if (depth % 2 != 0) add_products<Operand>(a, 0, b, sums);
+  ahead.next_tile();
+
+  if (plain) {
+    float* to = static_cast<float*>(result.to) + row * result.stride + column;
+    for (int r = 0; r < Rows; ++r) {
+      for (int w = 0; w < kWidth; ++w) {
+        if (add != nullptr) sums[r][w] += load(add + r * result.add_stride + w * kLanes);
+        store(to + r * result.stride + w * kLanes, sums[r][w]);
+      }
+    }
+    return;
+  }
+  alignas(64) float kept[Rows * kWidth * kLanes];
+  for (int r = 0; r < Rows; ++r) {
+    for (int w = 0; w < kWidth; ++w) store(kept + (r * kWidth + w) * kLanes, sums[r][w]);
+  }
+  const float* bias = result.bias ? result.bias + column : nullptr;
+  const int64_t place = row * result.stride + column;
+  if (result.bf16)
+    finish(kept, Rows, columns, result, static_cast<uint16_t*>(result.to) + place, add, bias);
+  else
+    finish(kept, Rows, columns, result, static_cast<float*>(result.to) + place, add, bias);
+}
+
+template <class Operand, template <int> class Form>
+void multiply_rows(const uint32_t* left, int64_t stride, int64_t rows, const uint32_t* b, int64_t depth,
+                   int64_t columns, const GemmResult& result, int64_t row, int64_t column, Ahead& ahead) {
+  const auto part = [&]<int Rows>() {
+    for (; rows >= Rows; rows -= Rows, row += Rows) {
+      tile<Operand, Form, Rows>(left, stride, b, depth, columns, result, row, column, ahead);
+      // A whole sliver ends here; a part of the last one goes on beside it.
+      left += Form<Rows>::kInRows ? Rows * stride : Rows == kRows ? stride : Rows;
+    }
+  };
+  part.template operator()<kRows>();
+  if constexpr (kRows > 8) part.template operator()<8>();
+  part.template operator()<4>();
+  part.template operator()<2>();
+  part.template operator()<1>();
+}
+
+template <class Operand, template <int> class Form>
+void multiply_as(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int64_t depth,
+                 const GemmResult& result, const GemmAhead& plan) {
+  Ahead ahead(plan, right.panels);
+  for (int64_t column = 0; column < columns; column += kWidth * kLanes) {
+    const uint32_t* b = right.panels + column / kPanel * right.stride + column % kPanel;
+    multiply_rows<Operand, Form>(left.words, left.stride, rows, b, depth, columns - column, result, 0, column,
+                                 ahead);
+  }
+}
+
+void multiply(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int64_t depth, bool pairs,
+              GemmResult result, GemmAhead ahead) {
+  const auto multiply_by = [&]<class Operand>() {
+    if (left.slivers)
+      multiply_as<Operand, SliverForm>(left, right, rows, columns, depth, result, ahead);
+    else
+      multiply_as<Operand, RowForm>(left, right, rows, columns, depth, result, ahead);
+  };
+  if (pairs)
+    multiply_by.template operator()<Pairs>();
+  else
+    multiply_by.template operator()<Singles>();
+}
+
+/// Slivers of Aᵀ, given A [depth, rows].
+template <class Operand, class Number>
+void pack_slivers(const Number* from, int64_t from_stride, int64_t rows, int64_t depth, uint32_t* to,
+                  int64_t stride) {
+  constexpr int kStep = Operand::kPerWord, kAhead = 8;
+  for (int64_t k = 0; k < depth; k += kStep, from += kStep * from_stride) {
+    const bool second = kStep == 2 && k + 1 < depth;
+    // Every row of the memory lies in other pages: no hardware looks ahead.
+    for (int64_t row = 0; row < rows; row += 64 / int64_t(sizeof(Number))) {
+      for (int i = 0; i < kStep; ++i) __builtin_prefetch(from + (kAhead + i) * from_stride + row);
+    }
+    for (int64_t first = 0; first < rows; first += kRows) {
+      uint32_t* words = to + first / kRows * stride + k / kStep * kRows;
+      // A vector may reach into the next word of the depth, which is written later.
+      for (int64_t row = first; row < first + kRows; row += kLanes) {
+        const int64_t left = rows - row;
+        Vec even = {}, odd = {};
+        if (left >= kLanes) {
+          even = load(from + row);
+          if (second) odd = load(from + from_stride + row);
+        } else {
+          even = load_some(from + row, left);
+          if (second) odd = load_some(from + from_stride + row, left);
+        }
+        store_bits(words + row - first, word_of<Operand>(even, odd));
+      }
+    }
+  }
+}
+
+template <class Operand, class Number>
+void pack_left_as(GemmSource from, int64_t rows, int64_t depth, uint32_t* to, int64_t stride) {
+  const auto* numbers = static_cast<const Number*>(from.data);
+  if (from.column_stride != 1)
+    return pack_slivers<Operand>(numbers, from.column_stride, rows, depth, to, stride);
+  for (int64_t r = 0; r < rows; ++r)
+    pack_row<Operand>(numbers + r * from.row_stride, depth, words_of<Operand>(depth), to + r * stride, 1.f);
+}
+
+template <class Operand, class Number>
+void pack_right_as(GemmSource from, int64_t depth, int64_t columns, uint32_t* to, int64_t stride) {
+  const auto* numbers = static_cast<const Number*>(from.data);
+  if (from.column_stride == 1)
+    pack_panels<Operand>(numbers, from.row_stride, depth, columns, to, stride);
+  else
+    pack_panels_transposed<Operand>(numbers, from.column_stride, depth, columns, to, stride);
+}
+
+void pack_left(GemmSource from, int64_t rows, int64_t depth, bool pairs, uint32_t* to, int64_t stride) {
+  if (pairs && from.bf16) return pack_left_as<Pairs, uint16_t>(from, rows, depth, to, stride);
+  if (pairs) return pack_left_as<Pairs, float>(from, rows, depth, to, stride);
+  if (from.bf16) return pack_left_as<Singles, uint16_t>(from, rows, depth, to, stride);
+  pack_left_as<Singles, float>(from, rows, depth, to, stride);
+}
+
+void pack_right(GemmSource from, int64_t depth, int64_t columns, bool pairs, uint32_t* to, int64_t stride) {
+  if (pairs && from.bf16) return pack_right_as<Pairs, uint16_t>(from, depth, columns, to, stride);
+  if (pairs) return pack_right_as<Pairs, float>(from, depth, columns, to, stride);
+  if (from.bf16) return pack_right_as<Singles, uint16_t>(from, depth, columns, to, stride);
+  pack_right_as<Singles, float>(from, depth, columns, to, stride);
+}
+
+}  // namespace
+
+const GemmKernels gemm = {kRows, pack_left, pack_right, multiply};
+
+}  // namespace lact::kernels::LACT_ISA
