@@ -3,10 +3,60 @@
 #include <torch/nn/module.h>
 
 #include <cmath>
+#include <numeric>
 
+#include "lact/kernels/adamw.h"
+#include "lact/ops/paths.h"
+#include "lact/ops/work_items.h"
 #include "lact/train/checkpoint.h"
 
 namespace lact::train {
+
+namespace {
+
+/// What the kernels read: float32, one piece of a processor's memory.
+bool is_plain(const at::Tensor& x) {
+  return x.is_cpu() && x.layout() == at::kStrided && x.scalar_type() == at::kFloat && x.is_contiguous();
+}
+
+constexpr int64_t kBlock = 1 << 15;
+int64_t num_blocks(int64_t elements) { return (elements + kBlock - 1) / kBlock; }
+
+/// body(block, first element, count): the same blocks for any number of threads.
+template <class Body>
+void for_each_block(int64_t elements, const Body& body) {
+  ops::for_each_item(num_blocks(elements), [&](int64_t block, int64_t) {
+    body(block, block * kBlock, std::min(kBlock, elements - block * kBlock));
+  });
+}
+
+double squares_of(const at::Tensor& gradient) {
+  if (!ops::fused_paths() || !is_plain(gradient)) {
+    const double norm = gradient.norm().item<double>();
+    return norm * norm;
+  }
+  const auto run = kernels::adamw_kernels().sum_of_squares;
+  const auto* from = gradient.data_ptr<float>();
+  std::vector<double> sums(static_cast<size_t>(num_blocks(gradient.numel())));
+  for_each_block(gradient.numel(), [&](int64_t block, int64_t first, int64_t count) {
+    sums[size_t(block)] = run(from + first, count);
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+void fused_step(const kernels::AdamWStep& step, const at::Tensor& parameter, const at::Tensor& gradient,
+                const at::Tensor& mean, const at::Tensor& square) {
+  const auto run = kernels::adamw_kernels().step;
+  auto* to = parameter.data_ptr<float>();
+  const auto* from = gradient.data_ptr<float>();
+  auto *means = mean.data_ptr<float>(), *squares = square.data_ptr<float>();
+  for_each_block(parameter.numel(), [&](int64_t, int64_t first, int64_t count) {
+    run(step, to + first, from + first, means + first, squares + first, count);
+  });
+  for (const auto& changed : {parameter, mean, square}) changed.unsafeGetTensorImpl()->bump_version();
+}
+
+}  // namespace
 
 AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options) : options_(options) {
   for (const auto& item : model.named_parameters()) {
@@ -18,23 +68,19 @@ AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options) : opti
 
 void AdamW::zero_gradients() {
   for (auto& slot : slots_) slot.parameter.mutable_grad() = at::Tensor();
+  gradient_factor_ = 1;
 }
 
 double AdamW::gradient_norm() const {
   double squares = 0;
   for (const auto& slot : slots_) {
-    if (!slot.parameter.grad().defined()) continue;
-    const double norm = slot.parameter.grad().norm().item<double>();
-    squares += norm * norm;
+    const at::Tensor& gradient = slot.parameter.grad();
+    if (gradient.defined()) squares += squares_of(gradient);
   }
-  return std::sqrt(squares);
+  return std::sqrt(squares) * std::abs(gradient_factor_);
 }
 
-void AdamW::scale_gradients(double factor) {
-  for (auto& slot : slots_) {
-    if (slot.parameter.grad().defined()) slot.parameter.mutable_grad().mul_(factor);
-  }
-}
+void AdamW::scale_gradients(double factor) { gradient_factor_ *= factor; }
 
 void AdamW::step(double rate) {
   at::NoGradGuard no_grad;
@@ -44,12 +90,23 @@ void AdamW::step(double rate) {
   for (auto& [name, parameter, mean, square] : slots_) {
     const at::Tensor& gradient = parameter.grad();
     if (!gradient.defined()) continue;
-    mean.lerp_(gradient, 1 - options_.beta1);
-    square.mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
-    if (parameter.dim() > 1) parameter.mul_(1 - rate * options_.weight_decay);
+    const double keep = parameter.dim() > 1 ? 1 - rate * options_.weight_decay : 1;
+    if (ops::fused_paths() && is_plain(parameter) && is_plain(gradient) && is_plain(mean) &&
+        is_plain(square)) {
+      fused_step({float(gradient_factor_), float(1 - options_.beta1), float(options_.beta2),
+                  float(1 - options_.beta2), float(1 / square_share), float(keep), float(rate / mean_share),
+                  float(options_.epsilon)},
+                 parameter, gradient, mean, square);
+      continue;
+    }
+    const at::Tensor scaled = gradient_factor_ == 1 ? gradient : gradient * gradient_factor_;
+    mean.lerp_(scaled, 1 - options_.beta1);
+    square.mul_(options_.beta2).addcmul_(scaled, scaled, 1 - options_.beta2);
+    if (keep != 1) parameter.mul_(keep);
     const at::Tensor size = (square / square_share).sqrt_().add_(options_.epsilon);
     parameter.addcdiv_(mean, size, -rate / mean_share);
   }
+  gradient_factor_ = 1;
 }
 
 void AdamW::save(std::map<std::string, at::Tensor>& tensors) const {
