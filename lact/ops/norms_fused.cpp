@@ -17,7 +17,7 @@ bool fits_channels(const at::Tensor& weight) {
 }
 
 const float* channels_of(const at::Tensor& weight) {
-  return weight.defined() ? weight.data_ptr<float>() : nullptr;
+  return weight.numel() > 0 ? weight.data_ptr<float>() : nullptr;
 }
 
 struct Function : torch::autograd::Function<Function> {
@@ -89,8 +89,9 @@ struct Function : torch::autograd::Function<Function> {
   }
 };
 
+/// LibTorch's functions take no undefined tensor: an empty one stands for it.
 at::Tensor as_channels(const at::Tensor& weight) {
-  return weight.defined() ? weight.to(at::kFloat).contiguous() : weight;
+  return weight.defined() ? weight.to(at::kFloat).contiguous() : at::empty({0}, at::kFloat);
 }
 
 }  // namespace

