@@ -14,8 +14,11 @@ namespace lact::kernels {
 ///   rms:     factor 1 / sqrt(mean(x²) + epsilon)
 ///   layer:   mean(x), factor 1 / sqrt(variance + epsilon)
 ///   l2:      factor 1 / (|x| + epsilon), no weight
-///   silu_l2: the same of silu(x)
+///   silu_l2: the same of silu(x), for rows up to kMostSiluWidth
 enum class RowNorm { none, rms, layer, l2, silu_l2 };
+
+/// silu of a row is computed once and kept on the stack.
+constexpr int64_t kMostSiluWidth = 2048;
 
 /// What the backward pass needs besides x, per row. rms: the factor. layer: mean and factor. l2, silu_l2: the
 /// length.

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/ops/norms.h"
 #include "lact/ops/norms_fused.h"
 #include "lact/ops/paths.h"
 
@@ -17,10 +18,9 @@ at::Tensor gated_silu(const at::Tensor& gate, const at::Tensor& up) {
 }
 
 at::Tensor silu_l2_normalize(const at::Tensor& x, double epsilon) {
-  if (fused_paths() && fused::fits_row_norm(x, {}, {})) {
-    return fused::row_norm(kernels::RowNorm::silu_l2, x, {}, {}, epsilon);
-  }
-  return reference::silu_l2_normalize(x, epsilon);
+  if (!fused_paths() || !fused::fits_row_norm(x, {}, {})) return reference::silu_l2_normalize(x, epsilon);
+  if (x.size(-1) > kernels::kMostSiluWidth) return l2_normalize(at::silu(x), epsilon);
+  return fused::row_norm(kernels::RowNorm::silu_l2, x, {}, {}, epsilon);
 }
 
 }  // namespace lact::ops

@@ -13,8 +13,8 @@ namespace reference {
 at::Tensor token_losses(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& targets);
 }
 
-/// A stretch of tokens at a time; the backward pass makes the logits of a stretch again and turns them into
-/// their gradients in place. On every device and type: what is saved is memory.
+/// A stretch of tokens at a time, whose logits are turned into their gradients in place. On every device and
+/// type: what is saved is memory.
 namespace fused {
 at::Tensor token_losses(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& targets);
 }

@@ -87,59 +87,107 @@ void for_each_stretch(const at::Tensor& hidden, const at::Tensor& weight, const 
   }
 }
 
+/// Gradients of both factors of the logits. Undefined where not wanted.
+struct Gradients {
+  Gradients(const at::Tensor& hidden, const at::Tensor& matrix, bool of_hidden, bool of_weight) {
+    if (of_hidden) dhidden = at::empty(hidden.sizes(), hidden.options());
+    if (of_weight) {
+      dweight = at::zeros(matrix.sizes(), matrix.options().dtype(wide_type(matrix.scalar_type())));
+    }
+  }
+  void add(const at::Tensor& dlogits, const at::Tensor& hidden, const at::Tensor& matrix, int64_t begin) {
+    const int64_t count = dlogits.size(0);
+    if (dhidden.defined()) {
+      at::Tensor part = dhidden.narrow(0, begin, count);
+      at::mm_out(part, dlogits, matrix);
+    }
+    if (!dweight.defined()) return;
+    const at::Tensor tokens = hidden.narrow(0, begin, count);
+    if (dweight.scalar_type() == dlogits.scalar_type()) {
+      dweight.addmm_(dlogits.t(), tokens);
+    } else {
+      dweight.add_(at::mm(dlogits.t(), tokens));
+    }
+  }
+  at::Tensor dhidden, dweight;
+};
+
+at::Tensor defined_or_empty(const at::Tensor& x, const at::Tensor& like) {
+  return x.defined() ? x : at::empty({0}, like.options());
+}
+
+/// A mean of losses gives every token the same upstream gradient, so the forward pass computes the gradients
+/// for an upstream of one while it has the logits; the backward pass scales them. Only if the upstream
+/// gradients differ, or a second time, the logits are made again.
 struct TokenLosses : torch::autograd::Function<TokenLosses> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,
-                            const at::Tensor& weight, const at::Tensor& wanted) {
+                            const at::Tensor& weight, const at::Tensor& wanted, bool of_hidden,
+                            bool of_weight) {
     const auto type = product_type(hidden);
     const at::Tensor inputs = hidden.to(type), matrix = weight.to(type), targets = wanted.contiguous();
     const auto wide = hidden.options().dtype(wide_type(type));
     const at::Tensor losses = at::empty({hidden.size(0)}, wide);
     const at::Tensor statistics = at::empty({hidden.size(0), 2}, wide);
+    const at::Tensor ones = at::ones({hidden.size(0)}, wide);
+    Gradients gradients(inputs, matrix, of_hidden, of_weight);
     for_each_stretch(inputs, matrix, [&](int64_t begin, int64_t count, const at::Tensor& logits) {
-      Stretch{logits, targets.narrow(0, begin, count), statistics.narrow(0, begin, count)}.forward(
-          losses.narrow(0, begin, count));
+      Stretch rows = {logits, targets.narrow(0, begin, count), statistics.narrow(0, begin, count)};
+      rows.forward(losses.narrow(0, begin, count));
+      if (!of_hidden && !of_weight) return;
+      rows.backward(ones.narrow(0, begin, count));
+      gradients.add(logits, inputs, matrix, begin);
     });
     context->save_for_backward({hidden, weight, targets, statistics});
+    context->saved_data["dhidden"] = defined_or_empty(gradients.dhidden, hidden);
+    context->saved_data["dweight"] = defined_or_empty(gradients.dweight, hidden);
+    context->saved_data["fresh"] = true;
     return losses;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+                                                 torch::autograd::variable_list incoming) {
     const auto saved = context->get_saved_variables();
-    const at::Tensor &hidden = saved[0], &weight = saved[1], &targets = saved[2], &statistics = saved[3];
-    const auto type = product_type(hidden);
-    const at::Tensor inputs = hidden.to(type), matrix = weight.to(type);
-    const at::Tensor upstream = gradients[0].contiguous();
+    const at::Tensor &hidden = saved[0], &weight = saved[1];
+    const bool of_hidden = context->needs_input_grad(0), of_weight = context->needs_input_grad(1);
+    const at::Tensor upstream = incoming[0].contiguous();
+    const at::Tensor any = upstream[0];
     at::Tensor dhidden, dweight;
-    if (context->needs_input_grad(0)) dhidden = at::empty(inputs.sizes(), inputs.options());
-    if (context->needs_input_grad(1)) {
-      dweight = at::zeros(weight.sizes(), weight.options().dtype(wide_type(type)));
+    if (context->saved_data["fresh"].toBool() && upstream.eq(any).all().item<bool>()) {
+      if (of_hidden) dhidden = context->saved_data["dhidden"].toTensor().mul_(any);
+      if (of_weight) dweight = context->saved_data["dweight"].toTensor().mul_(any);
+    } else {
+      const Gradients again = differentiate(saved, upstream, of_hidden, of_weight);
+      dhidden = again.dhidden;
+      dweight = again.dweight;
     }
+    context->saved_data["fresh"] = false;
+    context->saved_data["dhidden"] = context->saved_data["dweight"] = c10::IValue();
+    if (of_hidden) dhidden = dhidden.to(hidden.scalar_type());
+    if (of_weight) dweight = dweight.to(weight.scalar_type());
+    return {dhidden, dweight, at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+
+  static Gradients differentiate(const torch::autograd::variable_list& saved, const at::Tensor& upstream,
+                                 bool of_hidden, bool of_weight) {
+    const at::Tensor &targets = saved[2], &statistics = saved[3];
+    const auto type = product_type(saved[0]);
+    const at::Tensor inputs = saved[0].to(type), matrix = saved[1].to(type);
+    Gradients gradients(inputs, matrix, of_hidden, of_weight);
     for_each_stretch(inputs, matrix, [&](int64_t begin, int64_t count, const at::Tensor& logits) {
       Stretch{logits, targets.narrow(0, begin, count), statistics.narrow(0, begin, count)}.backward(
           upstream.narrow(0, begin, count));
-      const at::Tensor tokens = inputs.narrow(0, begin, count);
-      if (dhidden.defined()) {
-        at::Tensor part = dhidden.narrow(0, begin, count);
-        at::mm_out(part, logits, matrix);
-      }
-      if (!dweight.defined()) return;
-      if (dweight.scalar_type() == type) {
-        dweight.addmm_(logits.t(), tokens);
-      } else {
-        dweight.add_(at::mm(logits.t(), tokens));
-      }
+      gradients.add(logits, inputs, matrix, begin);
     });
-    if (dhidden.defined()) dhidden = dhidden.to(hidden.scalar_type());
-    if (dweight.defined()) dweight = dweight.to(weight.scalar_type());
-    return {dhidden, dweight, at::Tensor()};
+    return gradients;
   }
 };
 
 }  // namespace
 
 at::Tensor token_losses(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& targets) {
-  return TokenLosses::apply(hidden, weight, targets);
+  const bool learning = at::GradMode::is_enabled();
+  return TokenLosses::apply(hidden, weight, targets, learning && hidden.requires_grad(),
+                            learning && weight.requires_grad());
 }
 
 }  // namespace lact::ops::fused

@@ -40,6 +40,23 @@ TEST(TokenLossFused, SeveralStretchesMakeTheSameGradients) {
                         {at::randn({tokens, 4}), at::randn({vocabulary, 4})}, 1e-5);
 }
 
+TEST(TokenLossFused, EqualUpstreamGradientsAreScaledAndASecondBackwardPassIsRight) {
+  at::manual_seed(6);
+  const at::Tensor targets = draw_targets(30, 70);
+  expect_like_reference([&](const auto& x) { return token_losses(x[0], x[1], targets).mean(); },
+                        [&](const auto& x) { return reference::token_losses(x[0], x[1], targets).mean(); },
+                        {at::randn({30, 20}), at::randn({70, 20}) * 0.3}, 3e-6);
+
+  const at::Tensor hidden = at::randn({30, 20}).requires_grad_(true);
+  const at::Tensor weight = at::randn({70, 20}).requires_grad_(true);
+  const at::Tensor loss = token_losses(hidden, weight, targets).mean();
+  loss.backward({}, /*retain_graph=*/true);
+  const at::Tensor once = hidden.grad().clone(), once_weight = weight.grad().clone();
+  loss.backward();
+  EXPECT_LT(difference(hidden.grad(), 2 * once), 1e-6);
+  EXPECT_LT(difference(weight.grad(), 2 * once_weight), 1e-6);
+}
+
 TEST(TokenLossFused, Float64TakesTheSameRoad) {
   at::manual_seed(3);
   const at::Tensor targets = draw_targets(9, 30);

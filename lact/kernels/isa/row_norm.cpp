@@ -13,36 +13,30 @@ LACT_INLINE void add_to(float* to, Vec value, int count) { write(to, read(to, co
 /// Beyond these sums of squares float32 has lost numbers to overflow or underflow.
 constexpr float kLeastSquares = 1e-30f, kMostSquares = 1e37f;
 
-template <RowNorm kind>
-LACT_INLINE Vec active(Vec x) {
-  if constexpr (kind == RowNorm::silu_l2) return Silu(x).value;
-  return x;
-}
-
-/// Σ (s - mean)² with s = x or silu(x), again in float64 where float32 does not hold it.
-template <RowNorm kind, class Number>
+/// Σ (x - mean)², again in float64 where float32 does not hold it.
+template <class Number>
 LACT_INLINE double squares_of(const Number* x, int64_t width, float mean) {
   Vec sums[2] = {};
   int64_t i = 0;
   for (; i + 2 * kLanes <= width; i += 2 * kLanes) {
     for (int j = 0; j < 2; ++j) {
-      const Vec s = active<kind>(load(x + i + j * kLanes)) - mean;
+      const Vec s = load(x + i + j * kLanes) - mean;
       sums[j] = sums[j] + s * s;
     }
   }
   float total = sum(sums[0] + sums[1]);
   for (; i + kLanes <= width; i += kLanes) {
-    const Vec s = active<kind>(load(x + i)) - mean;
+    const Vec s = load(x + i) - mean;
     total += sum(s * s);
   }
   if (i < width) {
-    const Vec s = active<kind>(load_some(x + i, width - i)) - mean;
+    const Vec s = load_some(x + i, width - i) - mean;
     for (int j = 0; j < int(width - i); ++j) total += s[j] * s[j];
   }
   if (total > kLeastSquares && total < kMostSquares) return total;
   double precise = 0;
   over_row(width, [&](int64_t first, int count) {
-    const Vec s = active<kind>(read(x + first, count)) - mean;
+    const Vec s = read(x + first, count) - mean;
     for (int j = 0; j < count; ++j) precise += double(s[j]) * double(s[j]);
   });
   return precise;
@@ -69,7 +63,7 @@ LACT_INLINE Scaling measure(const Number* x, int64_t width, double epsilon, floa
   Scaling s;
   if constexpr (kind == RowNorm::none) return s;
   if constexpr (kind == RowNorm::layer) statistics[0] = s.mean = float(mean_of(x, width));
-  const double squares = squares_of<kind>(x, width, s.mean);
+  const double squares = squares_of(x, width, s.mean);
   if constexpr (kind == RowNorm::rms || kind == RowNorm::layer) {
     s.factor = float(1 / __builtin_sqrt(squares / double(width) + epsilon));
     statistics[kind == RowNorm::layer] = s.factor;
@@ -81,71 +75,103 @@ LACT_INLINE Scaling measure(const Number* x, int64_t width, double epsilon, floa
   return s;
 }
 
+template <RowNorm kind, class From, class Number>
+LACT_INLINE void forward_row(const RowNormForward& task, const From* x, Number* y, float* statistics) {
+  const Scaling s = measure<kind>(x, task.width, task.epsilon, statistics);
+  over_row(task.width, [&](int64_t i, int count) {
+    Vec value = (read(x + i, count) - s.mean) * s.factor;
+    if constexpr (kind != RowNorm::l2) {
+      value = value * read_or(task.weight, i, count, 1) + read_or(task.bias, i, count, 0);
+    }
+    write(y + i, value, count);
+  });
+}
+
 template <RowNorm kind, class Number>
 void forward(const RowNormForward& task, int64_t begin, int64_t end) {
+  alignas(64) float active[kind == RowNorm::silu_l2 ? kMostSiluWidth : 1];
   RowWalk x_walk(task.x_rows, begin), y_walk(task.y_rows, begin);
   for (int64_t row = begin; row < end; ++row, x_walk.next(), y_walk.next()) {
     const Number* x = static_cast<const Number*>(task.x) + x_walk.place();
     Number* y = static_cast<Number*>(task.y) + y_walk.place();
-    const Scaling s =
-        measure<kind>(x, task.width, task.epsilon, task.statistics + row * row_norm_statistics(kind));
-    over_row(task.width, [&](int64_t i, int count) {
-      Vec value = (active<kind>(read(x + i, count)) - s.mean) * s.factor;
-      if constexpr (kind != RowNorm::l2 && kind != RowNorm::silu_l2) {
-        value = value * read_or(task.weight, i, count, 1) + read_or(task.bias, i, count, 0);
-      }
-      write(y + i, value, count);
-    });
+    float* statistics = task.statistics + row * row_norm_statistics(kind);
+    if constexpr (kind == RowNorm::silu_l2) {
+      over_row(task.width,
+               [&](int64_t i, int count) { write(active + i, Silu(read(x + i, count)).value, count); });
+      forward_row<RowNorm::l2>(task, active, y, statistics);
+    } else {
+      forward_row<kind>(task, x, y, statistics);
+    }
   }
 }
 
-// With g = dy ∘ weight, s = x - mean (or silu(x)) and f the factor:
+struct ChannelSums {
+  float *dweight, *dbias;  ///< null if not wanted
+};
+
+// With g = dy ∘ weight, s = x - mean and f the factor:
 //   none, rms, layer:  dx = f (g - mean(g)) - s f³ Σ(g s) / width    (mean(g) for layer only; no sum for
-//   none) l2:                ds = f g - s f² Σ(g s) / length,  zero sum for length 0
+//   none) l2:                dx = f g - s f² Σ(g s) / length,  zero sum for length 0
+// dx is then multiplied with the slopes of what made x, if there are any. A null dx is not wanted.
+template <RowNorm kind, class From, class Number>
+LACT_INLINE void backward_row(const RowNormBackward& task, const From* x, const Number* dy, Number* dx,
+                              const float* statistics, const float* slopes, ChannelSums sums) {
+  constexpr bool kLength = kind == RowNorm::l2;
+  const float mean = kind == RowNorm::layer ? statistics[0] : 0;
+  float factor = 1;
+  if constexpr (kLength) factor = float(1 / (double(statistics[0]) + task.epsilon));
+  if constexpr (kind == RowNorm::rms || kind == RowNorm::layer) factor = statistics[kind == RowNorm::layer];
+
+  // Sums are taken of the normed row s f, which is never huge or tiny.
+  float pull = 0, mean_gradient = 0;
+  if constexpr (kind != RowNorm::none) {
+    Vec along = {}, gradients = {};
+    over_row(task.width, [&](int64_t i, int count) {
+      Vec gradient = read(dy + i, count);
+      if constexpr (!kLength) gradient = gradient * read_or(task.weight, i, count, 1);
+      if constexpr (kind == RowNorm::layer) gradients = gradients + gradient;
+      along = along + gradient * ((read(x + i, count) - mean) * factor);
+    });
+    if constexpr (kLength) {
+      const double length = statistics[0];
+      pull = length > 0 ? float(double(sum(along)) * (length + task.epsilon) / length) : 0;
+    } else {
+      pull = sum(along) / float(task.width);
+      mean_gradient = sum(gradients) / float(task.width);
+    }
+  }
+  over_row(task.width, [&](int64_t i, int count) {
+    const Vec incoming = read(dy + i, count), normed = (read(x + i, count) - mean) * factor;
+    if (sums.dweight != nullptr) add_to(sums.dweight + i, incoming * normed, count);
+    if (sums.dbias != nullptr) add_to(sums.dbias + i, incoming, count);
+    if (dx == nullptr) return;
+    const Vec gradient = kLength ? incoming : incoming * read_or(task.weight, i, count, 1);
+    Vec result = (gradient - mean_gradient - normed * pull) * factor;
+    if (slopes != nullptr) result = result * read(slopes + i, count);
+    write(dx + i, result, count);
+  });
+}
+
 template <RowNorm kind, class Number>
 void backward(const RowNormBackward& task, int64_t begin, int64_t end, float* dweight, float* dbias) {
-  constexpr bool kLength = kind == RowNorm::l2 || kind == RowNorm::silu_l2;
+  constexpr int64_t kScratch = kind == RowNorm::silu_l2 ? kMostSiluWidth : 1;
+  alignas(64) float active[kScratch], slopes[kScratch];
   RowWalk x_walk(task.x_rows, begin), dy_walk(task.dy_rows, begin), dx_walk(task.dx_rows, begin);
   for (int64_t row = begin; row < end; ++row, x_walk.next(), dy_walk.next(), dx_walk.next()) {
     const Number* x = static_cast<const Number*>(task.x) + x_walk.place();
     const Number* dy = static_cast<const Number*>(task.dy) + dy_walk.place();
-    const float* statistics = task.statistics + row * row_norm_statistics(kind);
-    const float mean = kind == RowNorm::layer ? statistics[0] : 0;
-    float factor = 1;
-    if constexpr (kLength) factor = float(1 / (double(statistics[0]) + task.epsilon));
-    if constexpr (kind == RowNorm::rms || kind == RowNorm::layer) factor = statistics[kind == RowNorm::layer];
-
-    // Sums are taken of the normed row s f, which is never huge or tiny.
-    float pull = 0, mean_gradient = 0;
-    if constexpr (kind != RowNorm::none) {
-      Vec along = {}, gradients = {};
-      over_row(task.width, [&](int64_t i, int count) {
-        Vec gradient = read(dy + i, count);
-        if constexpr (!kLength) gradient = gradient * read_or(task.weight, i, count, 1);
-        if constexpr (kind == RowNorm::layer) gradients = gradients + gradient;
-        along = along + gradient * ((active<kind>(read(x + i, count)) - mean) * factor);
-      });
-      if constexpr (kLength) {
-        const double length = statistics[0];
-        pull = length > 0 ? float(double(sum(along)) * (length + task.epsilon) / length) : 0;
-      } else {
-        pull = sum(along) / float(task.width);
-        mean_gradient = sum(gradients) / float(task.width);
-      }
-    }
     Number* dx = task.dx != nullptr ? static_cast<Number*>(task.dx) + dx_walk.place() : nullptr;
-    over_row(task.width, [&](int64_t i, int count) {
-      const Vec from = read(x + i, count), incoming = read(dy + i, count);
-      const Vec normed = (active<kind>(from) - mean) * factor;
-      if (dweight != nullptr) add_to(dweight + i, incoming * normed, count);
-      if (dbias != nullptr) add_to(dbias + i, incoming, count);
-      if (dx == nullptr) return;
-      Vec gradient = kLength ? incoming : incoming * read_or(task.weight, i, count, 1);
-      if constexpr (kind == RowNorm::layer) gradient = gradient - mean_gradient;
-      Vec result = (gradient - normed * pull) * factor;
-      if constexpr (kind == RowNorm::silu_l2) result = result * Silu(from).slope();
-      write(dx + i, result, count);
-    });
+    const float* statistics = task.statistics + row * row_norm_statistics(kind);
+    if constexpr (kind == RowNorm::silu_l2) {
+      over_row(task.width, [&](int64_t i, int count) {
+        const Silu silu(read(x + i, count));
+        write(active + i, silu.value, count);
+        write(slopes + i, silu.slope(), count);
+      });
+      backward_row<RowNorm::l2>(task, active, dy, dx, statistics, slopes, {nullptr, nullptr});
+    } else {
+      backward_row<kind>(task, x, dy, dx, statistics, nullptr, {dweight, dbias});
+    }
   }
 }
 
