@@ -20,6 +20,20 @@ const float* channels_of(const at::Tensor& weight) {
   return weight.numel() > 0 ? weight.data_ptr<float>() : nullptr;
 }
 
+/// Σ over the rows of [rows, width], one after the other.
+at::Tensor add_rows(const at::Tensor& sums) {
+  if (!sums.defined()) return {};
+  const at::Tensor total = sums[0].clone();
+  const int64_t width = total.size(0);
+  float* to = total.data_ptr<float>();
+  const float* from = sums.data_ptr<float>();
+  for (int64_t row = 1; row < sums.size(0); ++row) {
+    from += width;
+    for (int64_t i = 0; i < width; ++i) to[i] += from[i];
+  }
+  return total;
+}
+
 struct Function : torch::autograd::Function<Function> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& weight, const at::Tensor& bias, int64_t kind, double epsilon) {
@@ -55,7 +69,7 @@ struct Function : torch::autograd::Function<Function> {
     const int64_t width = x.size(-1), rows = num_rows(x), items = num_row_items(rows, width);
     // Every piece of work adds up its own rows; the pieces are then added in their order.
     const auto partial = [&](size_t input) {
-      return context->needs_input_grad(input) ? at::zeros({items, width}, statistics.options())
+      return context->needs_input_grad(input) ? at::empty({items, width}, statistics.options())
                                               : at::Tensor();
     };
     const at::Tensor dx = context->needs_input_grad(0) ? empty_rows_like(x) : at::Tensor();
@@ -77,15 +91,17 @@ struct Function : torch::autograd::Function<Function> {
       task.dx = dx.data_ptr();
       task.dx_rows = rows_of(dx);
     }
-    const auto part = [&](const at::Tensor& sums, int64_t item) {
-      return sums.defined() ? sums.data_ptr<float>() + item * width : nullptr;
+    const auto part = [&](const at::Tensor& sums, int64_t item) -> float* {
+      if (!sums.defined()) return nullptr;
+      float* own = sums.data_ptr<float>() + item * width;
+      std::fill(own, own + width, 0.f);
+      return own;
     };
     const auto run = kernels::row_norm_kernels().backward;
     for_row_items(rows, width, [&](int64_t item, int64_t begin, int64_t end) {
       run(task, begin, end, part(dweight, item), part(dbias, item));
     });
-    const auto total = [](const at::Tensor& sums) { return sums.defined() ? sums.sum(0) : sums; };
-    return {dx, total(dweight), total(dbias), at::Tensor(), at::Tensor()};
+    return {dx, add_rows(dweight), add_rows(dbias), at::Tensor(), at::Tensor()};
   }
 };
 

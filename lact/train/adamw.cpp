@@ -19,42 +19,28 @@ bool is_plain(const at::Tensor& x) {
   return x.is_cpu() && x.layout() == at::kStrided && x.scalar_type() == at::kFloat && x.is_contiguous();
 }
 
-constexpr int64_t kBlock = 1 << 15;
-int64_t num_blocks(int64_t elements) { return (elements + kBlock - 1) / kBlock; }
+bool is_decayed(const at::Tensor& parameter) { return parameter.dim() > 1; }
 
-/// body(block, first element, count): the same blocks for any number of threads.
-template <class Body>
-void for_each_block(int64_t elements, const Body& body) {
-  ops::for_each_item(num_blocks(elements), [&](int64_t block, int64_t) {
-    body(block, block * kBlock, std::min(kBlock, elements - block * kBlock));
-  });
-}
+/// Tensors cut into blocks that are shared out together: the same blocks for any number of threads.
+struct Blocks {
+  static constexpr int64_t kSize = 1 << 15;
+  struct Block {
+    size_t tensor;
+    int64_t first, count;
+  };
 
-double squares_of(const at::Tensor& gradient) {
-  if (!ops::fused_paths() || !is_plain(gradient)) {
-    const double norm = gradient.norm().item<double>();
-    return norm * norm;
+  void add(size_t tensor, int64_t elements) {
+    for (int64_t first = 0; first < elements; first += kSize) {
+      all.push_back({tensor, first, std::min(kSize, elements - first)});
+    }
   }
-  const auto run = kernels::adamw_kernels().sum_of_squares;
-  const auto* from = gradient.data_ptr<float>();
-  std::vector<double> sums(static_cast<size_t>(num_blocks(gradient.numel())));
-  for_each_block(gradient.numel(), [&](int64_t block, int64_t first, int64_t count) {
-    sums[size_t(block)] = run(from + first, count);
-  });
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
-}
-
-void fused_step(const kernels::AdamWStep& step, const at::Tensor& parameter, const at::Tensor& gradient,
-                const at::Tensor& mean, const at::Tensor& square) {
-  const auto run = kernels::adamw_kernels().step;
-  auto* to = parameter.data_ptr<float>();
-  const auto* from = gradient.data_ptr<float>();
-  auto *means = mean.data_ptr<float>(), *squares = square.data_ptr<float>();
-  for_each_block(parameter.numel(), [&](int64_t, int64_t first, int64_t count) {
-    run(step, to + first, from + first, means + first, squares + first, count);
-  });
-  for (const auto& changed : {parameter, mean, square}) changed.unsafeGetTensorImpl()->bump_version();
-}
+  /// body(block, its index)
+  template <class Body>
+  void for_each(const Body& body) const {
+    ops::for_each_item(int64_t(all.size()), [&](int64_t i, int64_t) { body(all[size_t(i)], size_t(i)); });
+  }
+  std::vector<Block> all;
+};
 
 }  // namespace
 
@@ -73,10 +59,25 @@ void AdamW::zero_gradients() {
 
 double AdamW::gradient_norm() const {
   double squares = 0;
+  std::vector<const float*> gradients;
+  Blocks blocks;
   for (const auto& slot : slots_) {
     const at::Tensor& gradient = slot.parameter.grad();
-    if (gradient.defined()) squares += squares_of(gradient);
+    if (!gradient.defined()) continue;
+    if (ops::fused_paths() && is_plain(gradient)) {
+      blocks.add(gradients.size(), gradient.numel());
+      gradients.push_back(gradient.data_ptr<float>());
+    } else {
+      const double norm = gradient.norm().item<double>();
+      squares += norm * norm;
+    }
   }
+  std::vector<double> sums(blocks.all.size());
+  const auto run = kernels::adamw_kernels().sum_of_squares;
+  blocks.for_each([&](const Blocks::Block& block, size_t i) {
+    sums[i] = run(gradients[block.tensor] + block.first, block.count);
+  });
+  squares = std::accumulate(sums.begin(), sums.end(), squares);
   return std::sqrt(squares) * std::abs(gradient_factor_);
 }
 
@@ -87,25 +88,38 @@ void AdamW::step(double rate) {
   ++steps_;
   const double mean_share = 1 - std::pow(options_.beta1, double(steps_));
   const double square_share = 1 - std::pow(options_.beta2, double(steps_));
-  for (auto& [name, parameter, mean, square] : slots_) {
+  Blocks blocks;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    auto& [name, parameter, mean, square] = slots_[i];
     const at::Tensor& gradient = parameter.grad();
     if (!gradient.defined()) continue;
-    const double keep = parameter.dim() > 1 ? 1 - rate * options_.weight_decay : 1;
     if (ops::fused_paths() && is_plain(parameter) && is_plain(gradient) && is_plain(mean) &&
         is_plain(square)) {
-      fused_step({float(gradient_factor_), float(1 - options_.beta1), float(options_.beta2),
-                  float(1 - options_.beta2), float(1 / square_share), float(keep), float(rate / mean_share),
-                  float(options_.epsilon)},
-                 parameter, gradient, mean, square);
+      blocks.add(i, parameter.numel());
+      for (const auto& changed : {parameter, mean, square}) changed.unsafeGetTensorImpl()->bump_version();
       continue;
     }
     const at::Tensor scaled = gradient_factor_ == 1 ? gradient : gradient * gradient_factor_;
     mean.lerp_(scaled, 1 - options_.beta1);
     square.mul_(options_.beta2).addcmul_(scaled, scaled, 1 - options_.beta2);
-    if (keep != 1) parameter.mul_(keep);
+    if (is_decayed(parameter)) parameter.mul_(1 - rate * options_.weight_decay);
     const at::Tensor size = (square / square_share).sqrt_().add_(options_.epsilon);
     parameter.addcdiv_(mean, size, -rate / mean_share);
   }
+
+  const kernels::AdamWStep vector = {float(gradient_factor_),  float(1 - options_.beta1),
+                                     float(options_.beta2),    float(1 - options_.beta2),
+                                     float(1 / square_share),  1,
+                                     float(rate / mean_share), float(options_.epsilon)};
+  auto matrix = vector;
+  matrix.keep = float(1 - rate * options_.weight_decay);
+  const auto run = kernels::adamw_kernels().step;
+  blocks.for_each([&](const Blocks::Block& block, size_t) {
+    const Slot& slot = slots_[block.tensor];
+    const auto from = [&](const at::Tensor& x) { return x.data_ptr<float>() + block.first; };
+    run(is_decayed(slot.parameter) ? matrix : vector, from(slot.parameter), from(slot.parameter.grad()),
+        from(slot.mean), from(slot.square), block.count);
+  });
   gradient_factor_ = 1;
 }
 
