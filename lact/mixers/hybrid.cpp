@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/mixers/checks.h"
+#include "lact/ops/norms.h"
 
 namespace lact {
 
@@ -35,8 +36,8 @@ std::unique_ptr<State> HybridMixer::initial_state(int64_t batch) {
 }
 
 Projected HybridMixer::rescale(const Projected& in) const {
-  const at::Tensor scale = qk_scale_.to(in.q.scalar_type()), shift = qk_shift_.to(in.q.scalar_type());
-  return {in.x, in.q * scale[0] + shift[0], in.k * scale[1] + shift[1], in.v};
+  return {in.x, ops::scale_shift(in.q, qk_scale_[0], qk_shift_[0]),
+          ops::scale_shift(in.k, qk_scale_[1], qk_shift_[1]), in.v};
 }
 
 at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& any_state) {

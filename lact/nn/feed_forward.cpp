@@ -1,5 +1,7 @@
 #include "lact/nn/feed_forward.h"
 
+#include "lact/ops/activations.h"
+
 namespace lact::nn {
 
 FeedForward::FeedForward(int64_t model_dim, const FeedForwardOptions& options) : kind_(options.kind) {
@@ -15,7 +17,7 @@ at::Tensor FeedForward::forward(const at::Tensor& x) const {
   const at::Tensor up = up_->forward(x);
   switch (kind_) {
     case FeedForwardKind::swiglu:
-      return down_->forward(at::silu(gate_->forward(x)) * up);
+      return down_->forward(ops::gated_silu(gate_->forward(x), up));
     case FeedForwardKind::gelu:
       return down_->forward(at::gelu(up));
     case FeedForwardKind::gelu_tanh:

@@ -3,11 +3,14 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
-#include "lact/ops/dtypes.h"
+#include "lact/ops/norms_fused.h"
+#include "lact/ops/paths.h"
 
 namespace lact::ops {
 
 namespace {
+
+using kernels::RowNorm;
 
 void check_weight(const char* op, const char* name, const at::Tensor& x, const at::Tensor& weight) {
   if (!weight.defined()) return;
@@ -15,30 +18,35 @@ void check_weight(const char* op, const char* name, const at::Tensor& x, const a
              name, weight.sizes().vec(), x.size(-1));
 }
 
-at::Tensor scaled(at::Tensor x, const at::Tensor& weight) { return weight.defined() ? x * weight : x; }
+bool use_fused(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  return fused_paths() && fused::fits_row_norm(x, weight, bias);
+}
 
 }  // namespace
 
 at::Tensor l2_normalize(const at::Tensor& x, double epsilon) {
-  const at::Tensor wide = at_least_float(x);
-  return (wide / (wide.norm(2, -1, /*keepdim=*/true) + epsilon)).to(x.scalar_type());
+  if (use_fused(x, {}, {})) return fused::row_norm(RowNorm::l2, x, {}, {}, epsilon);
+  return reference::l2_normalize(x, epsilon);
 }
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) {
   check_weight("rms_norm", "weight", x, weight);
-  const at::Tensor wide = at_least_float(x);
-  const at::Tensor normed = wide * (wide.square().mean(-1, /*keepdim=*/true) + epsilon).rsqrt();
-  return scaled(normed, weight).to(x.scalar_type());
+  if (use_fused(x, weight, {})) return fused::row_norm(RowNorm::rms, x, weight, {}, epsilon);
+  return reference::rms_norm(x, weight, epsilon);
 }
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon) {
   check_weight("layer_norm", "weight", x, weight);
   check_weight("layer_norm", "bias", x, bias);
-  const at::Tensor centred = at_least_float(x) - at_least_float(x).mean(-1, /*keepdim=*/true);
-  at::Tensor normed =
-      scaled(centred * (centred.square().mean(-1, /*keepdim=*/true) + epsilon).rsqrt(), weight);
-  if (bias.defined()) normed = normed + bias;
-  return normed.to(x.scalar_type());
+  if (use_fused(x, weight, bias)) return fused::row_norm(RowNorm::layer, x, weight, bias, epsilon);
+  return reference::layer_norm(x, weight, bias, epsilon);
+}
+
+at::Tensor scale_shift(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift) {
+  check_weight("scale_shift", "scale", x, scale);
+  check_weight("scale_shift", "shift", x, shift);
+  if (use_fused(x, scale, shift)) return fused::row_norm(RowNorm::none, x, scale, shift, 0);
+  return reference::scale_shift(x, scale, shift);
 }
 
 at::Tensor row_norms(const at::Tensor& weight) { return weight.norm(2, -1, /*keepdim=*/true); }

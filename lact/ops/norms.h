@@ -15,10 +15,20 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilo
 /// undefined.
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon);
 
+/// x * scale + shift per channel; x [..., D], scale and shift [D].
+at::Tensor scale_shift(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift);
+
 /// |w|_2 of every row along the input dimension: [..., out, in] -> [..., out, 1].
 at::Tensor row_norms(const at::Tensor& weight);
 
 /// Gives every row of w the norm `target`: w / (|w|_2 + epsilon) * target; [..., out, in], [..., out, 1].
 at::Tensor set_row_norms(const at::Tensor& weight, const at::Tensor& target, double epsilon);
+
+namespace reference {
+at::Tensor l2_normalize(const at::Tensor& x, double epsilon);
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon);
+at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon);
+at::Tensor scale_shift(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift);
+}  // namespace reference
 
 }  // namespace lact::ops

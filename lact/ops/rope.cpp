@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/ops/paths.h"
 
 namespace lact::ops {
 
@@ -16,27 +17,12 @@ std::vector<int64_t> rope_shares(int64_t head_dim, int64_t axes) {
   return shares;
 }
 
-RopeTable rope_table(const at::Tensor& positions, int64_t head_dim, const RopeOptions& options) {
-  LACT_CHECK(positions.dim() == 2, "[rope] positions have shape {}, expected [T, axes]",
-             positions.sizes().vec());
-  LACT_CHECK(options.base > 0, "[rope] base is {}, expected a positive number", options.base);
-  const auto shares = rope_shares(head_dim, positions.size(1));
-  const auto precise = positions.options().dtype(at::kDouble);
-  std::vector<at::Tensor> angles;
-  for (size_t axis = 0; axis < shares.size(); ++axis) {
-    const at::Tensor frequency =
-        at::pow(options.base, -at::arange(shares[axis], precise) / double(shares[axis]));
-    angles.push_back(at::outer(positions.select(1, int64_t(axis)).to(at::kDouble), frequency));
-  }
-  const at::Tensor all = at::cat(angles, 1);
-  return {all.cos(), all.sin()};
-}
-
 at::Tensor rope(const at::Tensor& x, const RopeTable& table, RopePairs pairs) {
   LACT_CHECK(x.dim() == 4, "[rope] x has shape {}, expected [B, T, H, D]", x.sizes().vec());
   LACT_CHECK(table.cos.size(0) == x.size(1) && table.cos.size(1) * 2 == x.size(3),
              "[rope] x has {} tokens of width {} but the table is for {} tokens of width {}", x.size(1),
              x.size(3), table.cos.size(0), table.cos.size(1) * 2);
+  if (fused_paths() && fused::fits_rope(x, table)) return fused::rope(x, table, pairs);
   return reference::rope(x, table, pairs);
 }
 

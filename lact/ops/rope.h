@@ -31,16 +31,18 @@ struct RopeOptions {
   bool operator==(const RopeOptions&) const = default;
 };
 
-/// cos and sin of every angle, each [T, D/2], computed in float64.
+/// cos and sin of every angle, each [T, D/2], computed in float64. Shared: not to be written to.
 struct RopeTable {
   at::Tensor cos, sin;
+  at::Tensor angles;  ///< the same in float32, [2, T, D/2], for the fused path
 };
 
 /// How many of the D/2 pairs turn with each axis: all with one axis; with more, equal shares and the
 /// remainder to the first.
 std::vector<int64_t> rope_shares(int64_t head_dim, int64_t axes);
 
-/// positions [T, axes]; pair i of an axis with n pairs turns by position * base^(-i/n).
+/// positions [T, axes]; pair i of an axis with n pairs turns by position * base^(-i/n). The last few tables
+/// are kept.
 RopeTable rope_table(const at::Tensor& positions, int64_t head_dim, const RopeOptions& options);
 
 /// x [B, T, H, D] turned by table; same dtype out.
@@ -49,5 +51,11 @@ at::Tensor rope(const at::Tensor& x, const RopeTable& table, RopePairs pairs);
 namespace reference {
 at::Tensor rope(const at::Tensor& x, const RopeTable& table, RopePairs pairs);
 }
+
+/// One pass that reads x where it stands, a view of q or k among q, k, v; the backward pass turns back.
+namespace fused {
+bool fits_rope(const at::Tensor& x, const RopeTable& table);
+at::Tensor rope(const at::Tensor& x, const RopeTable& table, RopePairs pairs);
+}  // namespace fused
 
 }  // namespace lact::ops

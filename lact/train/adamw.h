@@ -39,6 +39,8 @@ class AdamW {
 
   /// The Euclidean norm of all gradients together.
   double gradient_norm() const;
+  /// The next step, and the norm until then, see gradients that are multiplied with this; their memory is not
+  /// touched.
   void scale_gradients(double factor);
 
   void step(double rate);
@@ -56,6 +58,7 @@ class AdamW {
   AdamWOptions options_;
   std::vector<Slot> slots_;
   int64_t steps_ = 0;
+  double gradient_factor_ = 1;
 };
 
 }  // namespace lact::train

@@ -7,6 +7,7 @@
 #include "lact/base/error.h"
 #include "lact/mixers/heads.h"
 #include "lact/nn/init.h"
+#include "lact/ops/activations.h"
 #include "lact/ops/dtypes.h"
 #include "lact/ops/norms.h"
 
@@ -137,10 +138,16 @@ at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& a
 }
 
 at::Tensor Lact::prepare(at::Tensor qk, const SequenceLayout& layout) const {
-  for (const auto step : config_.prepare_qk) {
-    switch (step) {
+  const auto& steps = config_.prepare_qk;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    switch (steps[i]) {
       case Preparation::silu:
-        qk = at::silu(qk);
+        if (i + 1 < steps.size() && steps[i + 1] == Preparation::l2_norm) {
+          qk = ops::silu_l2_normalize(split_heads(qk, config_.num_heads), config_.l2_epsilon).flatten(2);
+          ++i;
+        } else {
+          qk = at::silu(qk);
+        }
         break;
       case Preparation::l2_norm:
         qk = ops::l2_normalize(split_heads(qk, config_.num_heads), config_.l2_epsilon).flatten(2);

@@ -40,6 +40,9 @@ class LanguageModel : public torch::nn::Module {
   /// hidden states -> logits [..., vocabulary], float32 or wider.
   at::Tensor logits(const at::Tensor& hidden) const;
 
+  /// The matrix of the output head, [vocabulary, M]: its own, or the embeddings.
+  const at::Tensor& head_weight() const { return head_ ? head_->weight : embeddings_; }
+
   at::Tensor forward(const at::Tensor& ids) { return logits(hidden(ids)); }
 
   /// Continues a text: ids [B, T] of any length T -> hidden states. The same numbers as the whole text at

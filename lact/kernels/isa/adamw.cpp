@@ -1,0 +1,58 @@
+#include "lact/kernels/adamw.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "lact/kernels/row_loop.h"
+
+namespace lact::kernels {
+namespace {
+
+LACT_INLINE Vec square_root(Vec x) {
+#if defined(__AVX512F__)
+  return (Vec)_mm512_sqrt_ps((__m512)x);
+#elif defined(__AVX2__)
+  return (Vec)_mm256_sqrt_ps((__m256)x);
+#elif defined(__SSE2__)
+  return (Vec)_mm_sqrt_ps((__m128)x);
+#else
+  for (int i = 0; i < kLanes; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+#endif
+}
+
+void step(const AdamWStep& step, float* parameter, const float* gradient, float* mean, float* square,
+          int64_t count) {
+  over_row(count, [&](int64_t i, int lanes) {
+    const Vec g = read(gradient + i, lanes) * step.gradient_factor;
+    const Vec old_mean = read(mean + i, lanes);
+    const Vec new_mean = old_mean + (g - old_mean) * step.mean_rate;
+    const Vec new_square = read(square + i, lanes) * step.square_keep + g * g * step.square_rate;
+    const Vec size = square_root(new_square * step.square_scale) + step.epsilon;
+    write(mean + i, new_mean, lanes);
+    write(square + i, new_square, lanes);
+    write(parameter + i, read(parameter + i, lanes) * step.keep - new_mean / size * step.rate, lanes);
+  });
+}
+
+typedef double Doubles __attribute__((vector_size(8 * kLanes)));
+
+double sum_of_squares(const float* x, int64_t count) {
+  Doubles sums = {};
+  over_row(count, [&](int64_t i, int lanes) {
+    const Doubles wide = __builtin_convertvector(read(x + i, lanes), Doubles);
+    sums = sums + wide * wide;
+  });
+  double total = 0;
+  for (int lane = 0; lane < kLanes; ++lane) total += sums[lane];
+  return total;
+}
+
+}  // namespace
+
+namespace LACT_ISA {
+extern const AdamWKernels adamw;
+const AdamWKernels adamw = {step, sum_of_squares};
+}  // namespace LACT_ISA
+}  // namespace lact::kernels

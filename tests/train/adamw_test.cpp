@@ -1,0 +1,128 @@
+#include "lact/train/adamw.h"
+
+#include <torch/nn/module.h>
+
+#include "lact/ops/paths.h"
+#include "support/every_isa.h"
+
+namespace lact::train {
+namespace {
+
+using lact::testing::difference;
+using lact::testing::for_every_isa;
+
+/// Tensors of every kind of size; vectors are not decayed.
+struct Parameters : torch::nn::Module {
+  explicit Parameters(at::ScalarType type) {
+    at::manual_seed(1);
+    for (const auto& sizes :
+         std::vector<std::vector<int64_t>>{{1}, {7}, {100}, {3, 21}, {63, 700}, {2, 3, 5}}) {
+      all.push_back(register_parameter("p" + std::to_string(all.size()), at::randn(sizes).to(type)));
+    }
+  }
+  void draw_gradients(uint64_t seed, double scale) {
+    at::manual_seed(seed);
+    for (auto& parameter : all) {
+      parameter.mutable_grad() = (at::randn(parameter.sizes()) * scale).to(parameter.scalar_type());
+    }
+  }
+  std::vector<at::Tensor> all;
+};
+
+/// Three steps, the second one with clipped gradients.
+std::vector<at::Tensor> run(at::ScalarType type, double scale) {
+  Parameters model(type);
+  AdamW optimizer(model, {});
+  for (int step = 0; step < 3; ++step) {
+    model.draw_gradients(10 + step, scale);
+    if (step == 1) optimizer.scale_gradients(0.25);
+    optimizer.step(0.01);
+  }
+  std::vector<at::Tensor> results;
+  for (const auto& parameter : model.all) results.push_back(parameter.detach().clone());
+  std::map<std::string, at::Tensor> moments;
+  optimizer.save(moments);
+  for (const auto& [name, moment] : moments) results.push_back(moment.clone());
+  return results;
+}
+
+TEST(AdamWTest, OnePassEqualsTheReferenceInFloat64) {
+  for_every_isa([] {
+    for (const double scale : {1e-12, 1e-3, 1.0, 1e12}) {
+      SCOPED_TRACE(scale);
+      const auto wanted = run(at::kDouble, scale), found = run(at::kFloat, scale),
+                 again = run(at::kFloat, scale);
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        EXPECT_LT(difference(found[i], wanted[i]), 1e-6) << i;
+        EXPECT_TRUE(found[i].equal(again[i])) << i;
+      }
+    }
+  });
+}
+
+TEST(AdamWTest, TheReferencePathIsTheSameStep) {
+  ops::set_fused_paths(false);
+  const auto plain = run(at::kFloat, 1);
+  ops::set_fused_paths(true);
+  const auto fused = run(at::kFloat, 1);
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_LT(difference(fused[i], plain[i]), 1e-6) << i;
+}
+
+TEST(AdamWTest, TheNormIsAddedInFloat64) {
+  for_every_isa([] {
+    Parameters model(at::kFloat);
+    const AdamW optimizer(model, {});
+    for (const double scale : {1e-25, 1.0, 1e25}) {  // squares beyond float32
+      model.draw_gradients(5, scale);
+      double squares = 0;
+      for (const auto& parameter : model.all) {
+        squares += parameter.grad().to(at::kDouble).square().sum().item<double>();
+      }
+      EXPECT_NEAR(optimizer.gradient_norm() / std::sqrt(squares), 1, 1e-12);
+    }
+  });
+}
+
+TEST(AdamWTest, ScalingLastsUntilTheStep) {
+  Parameters model(at::kFloat);
+  AdamW optimizer(model, {});
+  model.draw_gradients(5, 1);
+  const double norm = optimizer.gradient_norm();
+  optimizer.scale_gradients(0.5);
+  EXPECT_NEAR(optimizer.gradient_norm() / norm, 0.5, 1e-12);
+  optimizer.step(0.01);
+  EXPECT_NEAR(optimizer.gradient_norm() / norm, 1, 1e-12);
+  optimizer.scale_gradients(0.5);
+  optimizer.zero_gradients();
+  model.draw_gradients(5, 1);
+  EXPECT_NEAR(optimizer.gradient_norm() / norm, 1, 1e-12);
+}
+
+TEST(AdamWTest, GradientsInAnyLayoutAndMissingOnes) {
+  Parameters model(at::kFloat), other(at::kFloat);
+  AdamW optimizer(model, {}), plain(other, {});
+  model.draw_gradients(5, 1);
+  other.draw_gradients(5, 1);
+  // The same numbers, column by column.
+  auto& gradient = model.all[4].mutable_grad();
+  gradient = gradient.t().contiguous().t();
+  model.all[1].mutable_grad() = other.all[1].mutable_grad() = at::Tensor();
+  const at::Tensor before = model.all[1].detach().clone();
+  EXPECT_NEAR(optimizer.gradient_norm(), plain.gradient_norm(), 1e-4);
+  optimizer.step(0.01);
+  plain.step(0.01);
+  EXPECT_TRUE(model.all[1].equal(before));
+  for (size_t i = 0; i < model.all.size(); ++i) EXPECT_LT(difference(model.all[i], other.all[i]), 1e-6);
+}
+
+TEST(AdamWTest, AStepIsSeenByAutograd) {
+  Parameters model(at::kFloat);
+  AdamW optimizer(model, {});
+  model.draw_gradients(5, 1);
+  const auto version = model.all[0]._version();
+  optimizer.step(0.01);
+  EXPECT_GT(model.all[0]._version(), version);
+}
+
+}  // namespace
+}  // namespace lact::train
