@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lact/ops/few_tokens.h"
+
 namespace lact::ops {
 
 /// bf16: rounded to bfloat16. int8: a byte per number and a float32 scale for every 128 numbers of a row;
@@ -58,9 +60,6 @@ class CompressedWeight {
 /// x [..., in] -> x Wᵀ + bias [..., out] in the dtype of x, float32 or bfloat16. Without gradients. `bias`
 /// may be undefined.
 at::Tensor compressed_linear(const at::Tensor& x, const CompressedWeight& weight, const at::Tensor& bias);
-
-/// Up to so many tokens are multiplied where the weight lies; more are worth widening it for.
-inline constexpr int64_t kFewTokens = 32;
 
 /// Whether `few_token_linear` can do it: nothing wants a gradient, and there are few tokens.
 bool is_few_token_linear(const at::Tensor& x, const at::Tensor& weight);

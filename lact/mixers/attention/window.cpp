@@ -37,7 +37,7 @@ at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layou
   at::Tensor v = split_heads(in.v, config_.num_heads);
   if (config_.head_norm) q = q_norm_->forward(q), k = k_norm_->forward(k);
   if (config_.rope) {
-    const auto table = ops::rope_table(layout.positions.to(q.device()), q.size(3), *config_.rope);
+    const auto table = layout.rope_table(q.size(3), *config_.rope, q.device());
     q = ops::rope(q, table, config_.rope->pairs);
     k = ops::rope(k, table, config_.rope->pairs);
   }

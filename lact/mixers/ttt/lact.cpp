@@ -144,7 +144,7 @@ at::Tensor Lact::prepare(at::Tensor qk, const SequenceLayout& layout) const {
         break;
       case Preparation::rope: {
         const at::Tensor heads = split_heads(qk, config_.rope_heads);
-        const auto table = ops::rope_table(layout.positions.to(qk.device()), heads.size(3), config_.rope);
+        const auto table = layout.rope_table(heads.size(3), config_.rope, qk.device());
         qk = ops::rope(heads, table, config_.rope.pairs).flatten(2);
         break;
       }
