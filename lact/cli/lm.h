@@ -25,17 +25,19 @@ void add_lm_demo(CLI::App& task);
 struct LoadedLm {
   std::shared_ptr<models::LanguageModel> model;
   std::shared_ptr<data::Tokenizer> tokenizer;
+  std::string fingerprint;  ///< of the weights as they were saved; empty unless asked for
+  double weight_error = 0;  ///< |compressed - weights| / |weights|
 };
 
 /// Which model to run, and how.
 struct LmWords {
-  std::string model, tokenizer, precision = "f32";
+  std::string model, tokenizer, precision = "f32", weights = "f32";
 };
 void add_tokenizer_and_precision(CLI::App& verb, LmWords& words);
-/// The same and --model.
+/// The same, --model and --weights.
 void add_lm_options(CLI::App& verb, LmWords& words);
 
 /// `words.tokenizer` overrides the folder's own unless it is empty. Throws if it does not fit the vocabulary.
-LoadedLm load_lm(const LmWords& words);
+LoadedLm load_lm(const LmWords& words, bool with_fingerprint = false);
 
 }  // namespace lact::cli

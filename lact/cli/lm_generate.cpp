@@ -7,7 +7,6 @@
 #include "lact/cli/fields.h"
 #include "lact/cli/lm.h"
 #include "lact/cli/lm_text.h"
-#include "lact/models/lm/folder.h"
 #include "lact/models/lm/generate.h"
 #include "lact/models/lm/memory_file.h"
 
@@ -45,9 +44,9 @@ void run(const Words& words) {
              "[generate] give --prompt, --prompt-file or --memory");
   LACT_CHECK(words.save_memory.empty() || words.memories.size() <= 1,
              "[generate] --save-memory writes one file, but there are {} memories", words.memories.size());
-  const LoadedLm lm = load_lm(words.lm);
   const bool needs_hash = !words.memories.empty() || !words.save_memory.empty();
-  const std::string hash = needs_hash ? models::fingerprint(*lm.model) : "";
+  const LoadedLm lm = load_lm(words.lm, needs_hash);
+  const std::string& hash = lm.fingerprint;
 
   std::vector<models::LmStream> streams;
   for (const auto& file : words.memories) streams.push_back(models::load_memory(file, lm.model, hash));
@@ -72,7 +71,8 @@ void run(const Words& words) {
                          {"stopped_by", std::string(options::word_of(outcome.reason))},
                          {"position", streams[i].position()},
                          {"prefill_seconds", outcome.prefill_seconds},
-                         {"tokens_per_second", outcome.tokens_per_second}});
+                         {"tokens_per_second", outcome.tokens_per_second},
+                         {"weight_error", lm.weight_error}});
     } else {
       std::cout << "\n";
       log::info("{} tokens read in {:.2f} s, {} written at {:.1f} tokens/s", tokens.size(),

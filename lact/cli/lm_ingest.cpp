@@ -10,7 +10,6 @@
 #include "lact/cli/lm_text.h"
 #include "lact/data/text/encode.h"
 #include "lact/data/text/text_file.h"
-#include "lact/models/lm/folder.h"
 #include "lact/models/lm/memory_file.h"
 
 #include <CLI/CLI.hpp>
@@ -36,8 +35,8 @@ int64_t total_bytes(const std::vector<std::string>& files) {
 
 void run(const Words& words) {
   const auto files = data::find_text_files(words.texts);
-  const LoadedLm lm = load_lm(words.lm);
-  const std::string hash = models::fingerprint(*lm.model);
+  const LoadedLm lm = load_lm(words.lm, /*with_fingerprint=*/true);
+  const std::string& hash = lm.fingerprint;
   models::LmStream stream =
       words.memory.empty() ? models::LmStream(lm.model) : models::load_memory(words.memory, lm.model, hash);
 
@@ -74,6 +73,7 @@ void run(const Words& words) {
                                        {"seconds", seconds},
                                        {"tokens_per_second", double(read) / seconds},
                                        {"file_bytes", std::filesystem::file_size(words.output)},
+                                       {"weight_error", lm.weight_error},
                                        {"state_bytes", models::state_bytes(stream.state())},
                                        {"peak_memory_bytes", peak_resident_bytes()}};
   if (words.json) {

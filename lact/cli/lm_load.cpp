@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/base/options.h"
 #include "lact/cli/lm.h"
@@ -20,12 +21,16 @@ void add_tokenizer_and_precision(CLI::App& verb, LmWords& words) {
 void add_lm_options(CLI::App& verb, LmWords& words) {
   verb.add_option("-m,--model", words.model, "Model folder")->required();
   add_tokenizer_and_precision(verb, words);
+  verb.add_option("--weights", words.weights, "How weights are kept in memory: f32, bf16 or int8")
+      ->capture_default_str();
 }
 
-LoadedLm load_lm(const LmWords& words) {
+LoadedLm load_lm(const LmWords& words, bool with_fingerprint) {
   const std::string& folder = words.model;
   train::Precision type{};
   options::read(options::Json(words.precision), type, "precision");
+  ops::WeightFormat format{};
+  options::read(options::Json(words.weights), format, "weights");
   const bool own = std::filesystem::exists(std::filesystem::path(folder) / "tokenizer.model");
   const models::LmConfig config = models::read_lm_config(folder);
   LoadedLm loaded;
@@ -39,6 +44,11 @@ LoadedLm load_lm(const LmWords& words) {
   loaded.model = models::load_lm(folder);
   loaded.model->set_compute_type(train::compute_type(type));
   loaded.model->eval();
+  if (with_fingerprint) loaded.fingerprint = models::fingerprint(*loaded.model);
+  if (format != ops::WeightFormat::f32) {
+    loaded.weight_error = loaded.model->compress_weights(format).relative();
+    log::info("weights as {}: relative error {:.2e}", words.weights, loaded.weight_error);
+  }
   return loaded;
 }
 

@@ -65,7 +65,10 @@ void run(const Words& words) {
     scores.push_back(all);
   }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const auto& one : scores) rows.push_back(one.json());
+  for (const auto& one : scores) {
+    rows.push_back(one.json());
+    rows.back()["weight_error"] = lm.weight_error;
+  }
   if (words.json) {
     std::cout << rows.dump(2) << "\n";
     return;

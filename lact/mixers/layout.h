@@ -6,7 +6,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 
+#include "lact/mixers/rope_tables.h"
 #include "lact/mixers/ttt/schedule.h"
 #include "lact/ops/window_attention.h"
 
@@ -25,7 +27,12 @@ struct SequenceLayout {
   int64_t keep_keys_from = 0;    ///< later pieces attend to tokens from here on
   int64_t keep_writes_from = 0;  ///< tokens from here on are written by later pieces
 
+  std::shared_ptr<RopeTables> rope_tables = std::make_shared<RopeTables>();
+
   int64_t end() const { return begin + tokens; }
+
+  /// cos and sin of the positions, on `device`; made once for all layers.
+  ops::RopeTable rope_table(int64_t head_dim, const ops::RopeOptions& options, at::Device device) const;
 };
 
 /// Text: shifted schedule and causal sliding window over a whole sequence.

@@ -13,9 +13,23 @@ Linear::Linear(int64_t in, int64_t out, bool with_bias) {
   init_linear(*this, kLinearStd);
 }
 
+ops::WeightError Linear::compress(ops::WeightFormat format) {
+  LACT_CHECK(!is_compressed(), "[linear] the weight is compressed already");
+  compressed_.emplace(weight.detach(), format);
+  parameters_.erase("weight");
+  weight = at::Tensor();
+  return compressed_->error();
+}
+
 at::Tensor Linear::forward(const at::Tensor& x) const {
+  if (compressed_) {
+    LACT_CHECK(!at::GradMode::is_enabled(),
+               "[linear] the weight is compressed: the layer cannot be trained, only run without gradients");
+    return ops::compressed_linear(x, *compressed_, bias);
+  }
   LACT_CHECK(x.size(-1) == weight.size(1), "[linear] the input is {} wide, expected {}", x.size(-1),
              weight.size(1));
+  if (ops::is_few_token_linear(x, weight)) return ops::few_token_linear(x, weight, bias);
   return ops::linear(x, weight, bias);
 }
 

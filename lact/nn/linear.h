@@ -3,6 +3,10 @@
 
 #include <torch/nn/module.h>
 
+#include <optional>
+
+#include "lact/ops/compressed_linear.h"
+
 namespace lact::nn {
 
 class Linear : public torch::nn::Module {
@@ -12,8 +16,16 @@ class Linear : public torch::nn::Module {
   /// [..., in] -> [..., out]
   at::Tensor forward(const at::Tensor& x) const;
 
-  at::Tensor weight;  ///< [out, in]
+  /// For inference only: keeps the weight in this form instead. It is no parameter any more and its memory is
+  /// free.
+  ops::WeightError compress(ops::WeightFormat format);
+  bool is_compressed() const { return compressed_.has_value(); }
+
+  at::Tensor weight;  ///< [out, in]; undefined once compressed
   at::Tensor bias;    ///< [out], undefined without bias
+
+ private:
+  std::optional<ops::CompressedWeight> compressed_;
 };
 
 }  // namespace lact::nn

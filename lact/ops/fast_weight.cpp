@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/ops/few_token_swiglu.h"
 
 namespace lact::ops {
 
@@ -48,6 +49,7 @@ void check_same_tokens(const char* op, const at::Tensor& k, const at::Tensor& pu
 at::Tensor swiglu_apply(const SwigluMatrices& weights, const at::Tensor& x) {
   check_swiglu("swiglu_apply", weights);
   check_tokens("swiglu_apply", "x", x, "gate", weights.gate, -1);
+  if (is_few_token_swiglu(weights, x)) return few_token_swiglu(weights, x);
   return reference::swiglu_apply(weights, x);
 }
 

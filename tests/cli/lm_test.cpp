@@ -143,6 +143,42 @@ TEST_F(LmProgram, GeneratesContinuesAndRemembers) {
   expect_mistake("lm generate -m " + quoted("other") + memory, "was made by another model");
 }
 
+TEST_F(LmProgram, KeepsWeightsInFewerBytesAndSaysWhatIsLost) {
+  const std::string lm = model();
+  write_file(path("book.txt"), text_of(100));
+  const auto rows = [&](const std::string& command) {
+    const auto outcome = run_program(command);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return std::pair{nlohmann::json::parse(outcome.out), outcome.err};
+  };
+  double lost = 0;
+  for (const std::string format : {"f32", "bf16", "int8"}) {
+    const std::string common = " --json -m " + lm + " --weights " + format + " ";
+    const auto [scores, report] = rows("lm score" + common + quoted("book.txt"));
+    const double error = scores[0]["weight_error"];
+    EXPECT_EQ(error == 0, format == "f32");
+    EXPECT_GE(error, lost);
+    EXPECT_LT(error, 0.02);
+    lost = error;
+    if (format != "f32") {
+      EXPECT_THAT(report, ::testing::HasSubstr("weights as " + format + ": relative error"));
+    }
+    const auto ingested = rows("lm ingest" + common + quoted("book.txt") + " -o " + quoted("book.mem")).first;
+    EXPECT_EQ(ingested["weight_error"], error);
+    // A memory belongs to the model, however its weights are kept.
+    const auto written =
+        rows("lm generate -m " + lm + " --json --max-tokens 5 --ignore-end --memory " + quoted("book.mem"))
+            .first;
+    EXPECT_EQ(written[0]["tokens"], 5);
+    const auto direct = rows("lm generate --prompt abc --max-tokens 5 --ignore-end" + common).first;
+    EXPECT_EQ(direct[0]["weight_error"], error);
+  }
+  expect_mistake("lm generate --prompt a --weights int4 -m " + lm, "expected one of f32, bf16, int8");
+  for (const std::string verb : {"generate", "ingest", "score"}) {
+    EXPECT_THAT(run_program("lm " + verb + " --help").out, ::testing::HasSubstr("f32, bf16 or int8"));
+  }
+}
+
 TEST_F(LmProgram, MemoryDoesNotGrowWithTheLength) {
   models::LmConfig config = tiny_lm(512, 512);
   config.model_dim = 64;

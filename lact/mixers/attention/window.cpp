@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/mixers/heads.h"
+#include "lact/mixers/token_buffer.h"
 #include "lact/ops/window_attention.h"
 
 namespace lact::attention {
@@ -36,7 +37,7 @@ at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layou
   at::Tensor v = split_heads(in.v, config_.num_heads);
   if (config_.head_norm) q = q_norm_->forward(q), k = k_norm_->forward(k);
   if (config_.rope) {
-    const auto table = ops::rope_table(layout.positions.to(q.device()), q.size(3), *config_.rope);
+    const auto table = layout.rope_table(q.size(3), *config_.rope, q.device());
     q = ops::rope(q, table, config_.rope->pairs);
     k = ops::rope(k, table, config_.rope->pairs);
   }
@@ -47,15 +48,14 @@ at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layou
                "[attention] the state ends at token {} but the piece begins at {}",
                state.first + state.k.size(1), layout.begin);
     first = state.first;
-    k = at::cat({state.k.to(k.options()), k}, 1);
-    v = at::cat({state.v.to(v.options()), v}, 1);
   }
+  k = append_tokens(state.k, k, 1);
+  v = append_tokens(state.v, v, 1);
   const at::Tensor out = ops::window_attention(q, k, v, layout.window, layout.begin, first);
 
-  const int64_t keep = std::max(first, layout.keep_keys_from);
-  state.k = k.slice(1, keep - first);
-  state.v = v.slice(1, keep - first);
-  state.first = keep;
+  state.first = std::max(first, layout.keep_keys_from);
+  drop_tokens(state.k, state.first - first, 1);
+  drop_tokens(state.v, state.first - first, 1);
   return out.flatten(2);
 }
 

@@ -6,6 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/mixers/heads.h"
+#include "lact/mixers/token_buffer.h"
 #include "lact/nn/init.h"
 #include "lact/ops/activations.h"
 #include "lact/ops/dtypes.h"
@@ -23,33 +24,30 @@ at::Tensor to_heads(const at::Tensor& x, int64_t num_heads) {
   return split_heads(x, num_heads).transpose(1, 2);
 }
 
-at::Tensor join_tokens(const at::Tensor& kept, const at::Tensor& fresh) {
-  return at::cat({kept.to(fresh.options()), fresh}, 2);
-}
-
-/// Puts the tokens that the state kept before those of the inputs.
-void prepend(const LactState& state, ScanInputs& inputs) {
-  const int64_t end = state.first + state.k.size(2);
-  LACT_CHECK(end == inputs.first_query, "[lact] the state ends at token {} but the piece begins at {}", end,
-             inputs.first_query);
-  inputs.first_key = state.first;
-  inputs.k = join_tokens(state.k, inputs.k);
-  inputs.v = join_tokens(state.v, inputs.v);
-  for (size_t i = 0; i < inputs.rates.size(); ++i)
-    inputs.rates[i] = join_tokens(state.rates[i], inputs.rates[i]);
-  if (inputs.beta.defined()) inputs.beta = join_tokens(state.beta, inputs.beta);
+/// Adds the tokens of the inputs to those that the state kept, and lets the inputs be all of them.
+void join(LactState& state, ScanInputs& inputs) {
+  if (const int64_t kept = state.k.size(2); kept > 0) {
+    LACT_CHECK(state.first + kept == inputs.first_query,
+               "[lact] the state ends at token {} but the piece begins at {}", state.first + kept,
+               inputs.first_query);
+    inputs.first_key = state.first;
+  }
+  inputs.k = append_tokens(state.k, inputs.k, 2);
+  inputs.v = append_tokens(state.v, inputs.v, 2);
+  for (size_t i = 0; i < inputs.rates.size(); ++i) {
+    inputs.rates[i] = append_tokens(state.rates[i], inputs.rates[i], 2);
+  }
+  if (inputs.beta.defined()) inputs.beta = append_tokens(state.beta, inputs.beta, 2);
 }
 
 /// Keeps the tokens from position `first` on, which later pieces will write.
-void keep(LactState& state, const ScanInputs& inputs, int64_t first) {
-  first = std::max(first, inputs.first_key);
-  const auto tail = [&](const at::Tensor& x) { return x.slice(2, first - inputs.first_key); };
-  state.first = first;
-  state.k = tail(inputs.k);
-  state.v = tail(inputs.v);
-  state.rates.clear();
-  for (const auto& rate : inputs.rates) state.rates.push_back(tail(rate));
-  if (inputs.beta.defined()) state.beta = tail(inputs.beta);
+void keep(LactState& state, int64_t first_key, int64_t first) {
+  state.first = std::max(first, first_key);
+  const int64_t count = state.first - first_key;
+  drop_tokens(state.k, count, 2);
+  drop_tokens(state.v, count, 2);
+  for (auto& rate : state.rates) drop_tokens(rate, count, 2);
+  if (state.beta.defined()) drop_tokens(state.beta, count, 2);
 }
 
 }  // namespace
@@ -130,10 +128,9 @@ at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& a
     inputs.beta = at::sigmoid(momentum_->forward(ops::at_least_float(in.x))).transpose(1, 2).unsqueeze(3);
   }
   inputs.first_query = inputs.first_key = layout.begin;
-  if (state.k.size(2) > 0) prepend(state, inputs);
-
+  join(state, inputs);
   const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
-  keep(state, inputs, layout.keep_writes_from);
+  keep(state, inputs.first_key, layout.keep_writes_from);
   return finish(read, in.x);
 }
 
@@ -154,7 +151,7 @@ at::Tensor Lact::prepare(at::Tensor qk, const SequenceLayout& layout) const {
         break;
       case Preparation::rope: {
         const at::Tensor heads = split_heads(qk, config_.rope_heads);
-        const auto table = ops::rope_table(layout.positions.to(qk.device()), heads.size(3), config_.rope);
+        const auto table = layout.rope_table(heads.size(3), config_.rope, qk.device());
         qk = ops::rope(heads, table, config_.rope.pairs).flatten(2);
         break;
       }

@@ -11,7 +11,8 @@ namespace {
 
 Range positions(const at::Tensor& tokens, int64_t first) { return {first, first + tokens.size(-2)}; }
 
-void check_inputs(const FastWeightRule& rule, const ScanInputs& inputs, const Memory& memory) {
+void check_inputs(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                  const Memory& memory) {
   const int64_t keys = inputs.k.size(-2);
   const auto check_tokens = [&](const at::Tensor& x, const char* name) {
     LACT_CHECK(x.size(-2) == keys, "[ttt] there are {} keys but {} {}", keys, x.size(-2), name);
@@ -23,7 +24,11 @@ void check_inputs(const FastWeightRule& rule, const ScanInputs& inputs, const Me
   LACT_CHECK(rule.update.momentum == inputs.beta.defined(), "[ttt] the rule has {}momentum but beta is {}",
              rule.update.momentum ? "" : "no ", inputs.beta.defined() ? "given" : "missing");
   if (inputs.beta.defined()) check_tokens(inputs.beta, "betas");
-  // One NaN rate would destroy the memory of everything before it.
+  // One NaN rate would destroy the memory of everything before it. Reading uses none.
+  if (std::none_of(schedule.begin(), schedule.end(),
+                   [](const Step& step) { return updates(step.operation); })) {
+    return;
+  }
   for (const auto& rate : inputs.rates) {
     if (!at::isfinite(rate.detach()).all().item<bool>()) {
       throw NonFinite("[ttt] the learning rates contain NaN or infinity");
@@ -35,7 +40,7 @@ void check_inputs(const FastWeightRule& rule, const ScanInputs& inputs, const Me
 
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
                 Memory& memory) {
-  check_inputs(rule, inputs, memory);
+  check_inputs(rule, schedule, inputs, memory);
   check_schedule(schedule, positions(inputs.q, inputs.first_query), positions(inputs.k, inputs.first_key));
   if (ops::fused_paths() && fused::fits(rule, schedule, inputs, memory)) {
     return fused::scan(rule, schedule, inputs, memory);

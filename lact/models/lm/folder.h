@@ -15,12 +15,13 @@ LmConfig read_lm_config(const std::string& folder);
 
 std::shared_ptr<LanguageModel> load_lm(const std::string& folder);
 
-/// Creates the folder if it is missing. The config is written first, the tensors replace older ones
-/// atomically.
+/// Creates the folder if it is missing. Not for a model with compressed weights. The config is written first,
+/// the tensors replace older ones atomically.
 void save_lm(const std::string& folder, const LanguageModel& model);
 void save_lm_config(const std::string& folder, const LmConfig& config);
 
-/// 16 hexadecimal digits that differ when any weight or size differs.
+/// 16 hexadecimal digits that differ when any weight or size differs. Taken before weights are compressed:
+/// the model is then still the same one.
 std::string fingerprint(const LanguageModel& model);
 
 }  // namespace lact::models

@@ -9,6 +9,20 @@
 
 namespace lact::models {
 
+namespace {
+
+/// Every linear layer below, except those of the mixers' cores: they are small, and what they say about rates
+/// and momentum stays in the memory.
+ops::WeightError compress_linears(torch::nn::Module& module, ops::WeightFormat format) {
+  ops::WeightError error;
+  if (dynamic_cast<Core*>(&module) != nullptr) return error;
+  if (auto* linear = module.as<nn::Linear>()) error += linear->compress(format);
+  for (const auto& child : module.children()) error += compress_linears(*child, format);
+  return error;
+}
+
+}  // namespace
+
 void LmState::visit(StateVisitor& visitor, const std::string& prefix) {
   visitor.number(prefix + "position", position);
   for (size_t i = 0; i < blocks.size(); ++i)
@@ -33,6 +47,15 @@ LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
   embeddings_.normal_(0, config.embedding_std > 0 ? config.embedding_std : config.init_std);
 }
 
+ops::WeightError LanguageModel::compress_weights(ops::WeightFormat format) {
+  LACT_CHECK(!is_compressed(), "[lm] the weights are compressed already");
+  ops::WeightError error = compress_linears(*this, format);
+  compressed_embeddings_.emplace(embeddings_.detach(), format);
+  parameters_.erase("embeddings");
+  embeddings_ = at::Tensor();
+  return error += compressed_embeddings_->error();
+}
+
 at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
   LACT_CHECK(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
              "[lm] the token ids have shape {} and type {}, expected [B, T] of int64 with at least one token",
@@ -42,7 +65,8 @@ at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
              "[lm] token {} is outside of the model's vocabulary of {}",
              lowest.item<int64_t>() < 0 ? lowest.item<int64_t>() : highest.item<int64_t>(),
              config_.vocabulary_size);
-  return at::embedding(embeddings_, ids).to(compute_type_);
+  return (is_compressed() ? compressed_embeddings_->look_up(ids) : at::embedding(embeddings_, ids))
+      .to(compute_type_);
 }
 
 at::Tensor LanguageModel::hidden(const at::Tensor& ids, std::vector<at::Tensor>* between_blocks) {
@@ -57,9 +81,13 @@ at::Tensor LanguageModel::hidden(const at::Tensor& ids, std::vector<at::Tensor>*
 }
 
 at::Tensor LanguageModel::logits(const at::Tensor& hidden) const {
-  const at::Tensor out =
-      head_ ? head_->forward(hidden) : at::matmul(hidden, embeddings_.t().to(hidden.scalar_type()));
-  return ops::at_least_float(out);
+  return ops::at_least_float(head_ ? head_->forward(hidden) : by_embeddings(hidden));
+}
+
+at::Tensor LanguageModel::by_embeddings(const at::Tensor& hidden) const {
+  if (is_compressed()) return ops::compressed_linear(hidden, *compressed_embeddings_, {});
+  if (ops::is_few_token_linear(hidden, embeddings_)) return ops::few_token_linear(hidden, embeddings_, {});
+  return at::matmul(hidden, embeddings_.t().to(hidden.scalar_type()));
 }
 
 at::Tensor LanguageModel::advance(const at::Tensor& ids, LmState& state) {

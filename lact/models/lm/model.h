@@ -4,6 +4,7 @@
 
 #include <torch/nn/module.h>
 
+#include <optional>
 #include <vector>
 
 #include "lact/models/common/block.h"
@@ -34,6 +35,12 @@ class LanguageModel : public torch::nn::Module {
   /// Keeps only the blocks' inputs for the backward pass and computes the blocks again there.
   void set_recompute(bool on) { recompute_ = on; }
 
+  /// For inference only: keeps the embeddings, the projections, the feed-forward networks and the head in
+  /// fewer bytes. What decides over the memory stays float32: rates, momentum, scales, norms, fast weights.
+  /// Such a model can be neither trained nor saved.
+  ops::WeightError compress_weights(ops::WeightFormat format);
+  bool is_compressed() const { return compressed_embeddings_.has_value(); }
+
   /// Whole texts from the learned initial state: ids [B, T] -> hidden states [B, T, M], normed for the head.
   at::Tensor hidden(const at::Tensor& ids, std::vector<at::Tensor>* between_blocks = nullptr);
 
@@ -52,11 +59,13 @@ class LanguageModel : public torch::nn::Module {
 
  private:
   at::Tensor embed(const at::Tensor& ids) const;
+  at::Tensor by_embeddings(const at::Tensor& hidden) const;
 
   LmConfig config_;
   at::ScalarType compute_type_ = at::kFloat;
   bool recompute_ = false;
-  at::Tensor embeddings_;  ///< [vocabulary, M]
+  at::Tensor embeddings_;  ///< [vocabulary, M]; undefined once compressed
+  std::optional<ops::CompressedWeight> compressed_embeddings_;
   std::vector<std::shared_ptr<Block>> blocks_;
   std::shared_ptr<nn::Norm> norm_;
   std::shared_ptr<nn::Linear> head_;  ///< null: the embeddings

@@ -49,18 +49,29 @@ int64_t Sampler::draw(const at::Tensor& all_logits) {
   };
   if (options_.temperature == 0) return *std::min_element(order.begin(), order.end(), likelier);
 
-  std::sort(order.begin(), order.end(), likelier);
-  if (options_.top_k > 0 && options_.top_k < int64_t(order.size())) order.resize(size_t(options_.top_k));
-  std::vector<double> weights;
-  double total = 0;
-  for (const int64_t token : order) {
-    weights.push_back(
-        std::exp((logits[size_t(token)] - logits[size_t(order.front())]) / options_.temperature));
-    total += weights.back();
+  if (options_.top_k > 0 && options_.top_k < int64_t(order.size())) {
+    std::nth_element(order.begin(), order.begin() + options_.top_k - 1, order.end(), likelier);
+    order.resize(size_t(options_.top_k));
   }
+  const double highest = logits[size_t(*std::min_element(order.begin(), order.end(), likelier))];
+  const auto weight = [&](int64_t token) {
+    return std::exp((logits[size_t(token)] - highest) / options_.temperature);
+  };
+  double total = 0;
+  for (const int64_t token : order) total += weight(token);
+  // The likeliest tokens first. Few of them are most of the probability: the rest need not be in order.
   double kept = 0;
-  size_t count = 0;
-  while (count < weights.size() && kept < options_.top_p * total) kept += weights[count++];
+  size_t count = 0, sorted = 0;
+  std::vector<double> weights;
+  while (count < order.size() && kept < options_.top_p * total) {
+    if (count == sorted) {
+      sorted = std::min(order.size(), std::max<size_t>(64, 8 * sorted));
+      std::partial_sort(order.begin() + int64_t(count), order.begin() + int64_t(sorted), order.end(),
+                        likelier);
+    }
+    weights.push_back(weight(order[count]));
+    kept += weights[count++];
+  }
   double place = random_.uniform() * kept;
   for (size_t i = 0; i < count; ++i) {
     place -= weights[i];
