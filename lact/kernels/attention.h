@@ -102,9 +102,9 @@ struct AttentionBackwardKernels {
   AttentionBackward f32, bf16, bf16_pairs;
 };
 
-/// How many queries of a forward pass or keys of a backward pass a caller hands over at once, at best: their
-/// packed forms then stay in the cache of a core.
-constexpr int64_t kQueriesAtOnce = 1024, kKeysAtOnce = 512;
+/// How many queries of a forward pass or keys of a backward pass a caller hands over at once, at best. More
+/// queries pack their keys less often; packed keys and their sums have to stay in the cache of a core.
+constexpr int64_t kQueriesAtOnce = 4096, kKeysAtOnce = 512;
 
 LACT_KERNEL_TABLE(AttentionForwardKernels, attention_forward)
 LACT_KERNEL_TABLE(AttentionQueryKernels, attention_query)

@@ -4,6 +4,7 @@
 
 #include "lact/kernels/attention.h"
 #include "lact/kernels/pack.h"
+#include "lact/kernels/wide_tile.h"
 
 namespace lact::kernels {
 namespace {
@@ -32,13 +33,26 @@ LACT_INLINE Vec power_of_two(Vec x) {
 #endif
 }
 
+/// 0, 1, 2, ...
+LACT_INLINE Ints lane_index() {
+  return Ints {
+    0, 1, 2, 3
+#if defined(__AVX2__)
+        ,
+        4, 5, 6, 7
+#endif
+#if defined(__AVX512F__)
+        ,
+        8, 9, 10, 11, 12, 13, 14, 15
+#endif
+  };
+}
+
 /// All lanes hold the sum or the largest number of x.
 template <class Combine>
 LACT_INLINE Vec across_lanes(Vec x, Combine combine) {
   for (int step = kLanes / 2; step > 0; step /= 2) {
-    Ints partner;
-    for (int i = 0; i < kLanes; ++i) partner[i] = i ^ step;
-    x = combine(x, __builtin_shuffle(x, partner));
+    x = combine(x, __builtin_shuffle(x, lane_index() ^ step));
   }
   return x;
 }
@@ -78,9 +92,7 @@ LACT_INLINE Seen seen_by(const VisibleRows& visible, int64_t query, int64_t firs
 }
 /// Where the lanes of columns column, column + 1, ... are visible.
 LACT_INLINE Ints visible_lanes(Seen seen, int64_t column) {
-  Ints index;
-  for (int i = 0; i < kLanes; ++i) index[i] = i;
-  index += int32_t(column);
+  const Ints index = lane_index() + int32_t(column);
   return (index >= seen.begin) & (index < seen.end);
 }
 
@@ -124,6 +136,15 @@ class Carver {
 template <class Number>
 LACT_INLINE const Number* row_of(HeadRows rows, int64_t row) {
   return static_cast<const Number*>(rows.numbers) + row * rows.stride;
+}
+
+/// Asks for rows [begin, end) early: rows of one head lie far apart, which no hardware foresees.
+template <class Number>
+LACT_INLINE void ask_for_rows(HeadRows rows, int64_t begin, int64_t end, int64_t width) {
+  for (int64_t row = begin; row < end; ++row) {
+    const Number* from = row_of<Number>(rows, row);
+    for (int64_t i = 0; i < width; i += 64 / int64_t(sizeof(Number))) __builtin_prefetch(from + i);
+  }
 }
 
 }  // namespace

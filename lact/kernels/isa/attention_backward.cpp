@@ -9,6 +9,8 @@ extern const AttentionBackwardKernels attention_backward;
 namespace {
 
 constexpr int64_t kQueryTile = 64, kKeyTile = 128;
+// Rows of scores; a power of two would put all of them into a few sets of the cache.
+constexpr int64_t kStride = kKeyTile + 16;
 constexpr int64_t kGroups = kQueryTile / kTileRows, kPanels = kKeyTile / kPanel;
 
 /// The space of a worker. "rows" are left operands over the feature axis, "panels" right operands.
@@ -31,12 +33,12 @@ struct Tiles {
     q_panels = carver.words(columns * kQueryStride / kPanel);
     out_rows = carver.words(kQueryTile * value_depth);
     out_panels = carver.words(value_columns * kQueryStride / kPanel);
-    weights = carver.floats(kQueryTile * kKeyTile);
-    slopes = carver.floats(kQueryTile * kKeyTile);
+    weights = carver.floats(kQueryTile * kStride);
+    slopes = carver.floats(kQueryTile * kStride);
     weight_pairs = slope_pairs = nullptr;
     if (Operand::kPerWord == 2) {
-      weight_pairs = carver.words(kQueryTile / 2 * kKeyTile);
-      slope_pairs = carver.words(kQueryTile / 2 * kKeyTile);
+      weight_pairs = carver.words(kQueryTile / 2 * kStride);
+      slope_pairs = carver.words(kQueryTile / 2 * kStride);
     }
     used = carver.used();
   }
@@ -65,6 +67,7 @@ struct Visibility {
 
 LACT_INLINE Visibility visibility_of(const VisibleRows& visible, const Place& place) {
   Visibility result;
+  for (auto& span : result.of_group) span = {0, 0, false};
   for (auto& span : result.of_panel) span = {kGroups, 0, false};
   for (int64_t g = 0; g < place.groups(); ++g) {
     const int64_t first = place.query + g * kTileRows;
@@ -83,11 +86,13 @@ LACT_INLINE Visibility visibility_of(const VisibleRows& visible, const Place& pl
 template <class Operand>
 void multiply_visible(const uint32_t* rows, const uint32_t* panels, int64_t depth,
                       const Visibility& visibility, float* to) {
-  for (int64_t p = 0; p < kPanels; ++p) {
-    const Span groups = visibility.of_panel[p];
-    for (int64_t g = groups.begin; g < groups.end; ++g) {
-      tile_product<Operand, false>({rows + g * kTileRows * depth, depth, 1}, panels + p * kPanel * depth,
-                                   depth, to + g * kTileRows * kKeyTile + p * kPanel, kKeyTile);
+  for (int64_t pair = 0; pair < kPanels; pair += 2) {
+    for (int64_t g = 0; g < kGroups; ++g) {
+      const Span& span = visibility.of_group[g];
+      const int64_t panel = larger(pair, span.begin), count = smaller(pair + 2, span.end) - panel;
+      row_product<Operand, false>({rows + g * kTileRows * depth, depth, 1}, panels + panel * kPanel * depth,
+                                  kPanel * depth, count, depth, to + g * kTileRows * kStride + panel * kPanel,
+                                  kStride);
     }
   }
 }
@@ -97,16 +102,17 @@ template <class Operand>
 void add_to_keys(const uint32_t* tile, const uint32_t* panels, const Visibility& visibility, int64_t columns,
                  float* sums) {
   constexpr int64_t kGroupWords = kTileRows / Operand::kPerWord;
-  for (int64_t column = 0; column < columns; column += kPanel) {
+  constexpr int64_t kPanelStride = Tiles<Operand>::kQueryStride;
+  for (int64_t column = 0; column < columns; column += 2 * kPanel) {
+    const int64_t count = smaller(2, (columns - column) / kPanel);
     for (int64_t p = 0; p < kPanels; ++p) {
-      const Span groups = visibility.of_panel[p];
+      const Span& groups = visibility.of_panel[p];
       if (groups.begin >= groups.end) continue;
-      const uint32_t* b =
-          panels + (column * kQueryTile / Operand::kPerWord) + groups.begin * kGroupWords * kPanel;
+      const int64_t from = groups.begin * kGroupWords, depth = groups.end * kGroupWords - from;
       for (int64_t key = p * kPanel; key < (p + 1) * kPanel; key += kTileRows) {
-        tile_product<Operand, true>({tile + groups.begin * kGroupWords * kKeyTile + key, 1, kKeyTile}, b,
-                                    (groups.end - groups.begin) * kGroupWords, sums + key * columns + column,
-                                    columns);
+        row_product<Operand, true>({tile + from * kStride + key, 1, kStride},
+                                   panels + column / kPanel * kPanelStride + from * kPanel, kPanelStride,
+                                   count, depth, sums + key * columns + column, columns);
       }
     }
   }
@@ -116,14 +122,15 @@ void add_to_keys(const uint32_t* tile, const uint32_t* panels, const Visibility&
 template <class Operand>
 void add_to_queries(const uint32_t* slopes, const uint32_t* k_panels, int64_t key_stride,
                     const Visibility& visibility, int64_t groups, int64_t columns, float* sums) {
-  for (int64_t column = 0; column < columns; column += kPanel) {
+  for (int64_t column = 0; column < columns; column += 2 * kPanel) {
+    const int64_t count = smaller(2, (columns - column) / kPanel);
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t from = words_of<Operand>(visibility.of_group[g].begin * kPanel);
       const int64_t depth = words_of<Operand>(visibility.of_group[g].end * kPanel) - from;
       if (depth == 0) continue;
-      tile_product<Operand, true>({slopes + g * kTileRows * kKeyTile + from, kKeyTile, 1},
-                                  k_panels + column / kPanel * key_stride + from * kPanel, depth,
-                                  sums + g * kTileRows * columns + column, columns);
+      row_product<Operand, true>({slopes + g * kTileRows * kStride + from, kStride, 1},
+                                 k_panels + column / kPanel * key_stride + from * kPanel, key_stride, count,
+                                 depth, sums + g * kTileRows * columns + column, columns);
     }
   }
 }
@@ -140,18 +147,18 @@ LACT_INLINE void differentiate_rows(const Tiles<Operand>& at, int64_t row, Span 
   for (int64_t i = span.begin * kPanel; i < span.end * kPanel; i += kLanes) {
     Vec weight[2], slope[2] = {};
     for (int r = 0; r < 2; ++r) {
-      float* scores = at.weights + (row + r) * kKeyTile + i;
+      float* scores = at.weights + (row + r) * kStride + i;
       weight[r] = power_of_two(load(scores) * scale - numbers[r].log_sum);
       if (span.cut) weight[r] = select(visible_lanes(seen[r], i), weight[r], Vec{});
       if (Operand::kPerWord == 1) store(scores, weight[r]);
       if (!with_slopes) continue;
-      float* slopes = at.slopes + (row + r) * kKeyTile;
+      float* slopes = at.slopes + (row + r) * kStride;
       slope[r] = weight[r] * (load(slopes + i) - numbers[r].out_product);
       store(reinterpret_cast<typename Operand::Number*>(slopes) + i, slope[r]);
     }
     if constexpr (Operand::kPerWord == 2) {
-      store_bits(at.weight_pairs + row / 2 * kKeyTile + i, interleave(weight[0], weight[1]));
-      store_bits(at.slope_pairs + row / 2 * kKeyTile + i, interleave(slope[0], slope[1]));
+      store_bits(at.weight_pairs + row / 2 * kStride + i, interleave(weight[0], weight[1]));
+      store_bits(at.slope_pairs + row / 2 * kStride + i, interleave(slope[0], slope[1]));
     }
   }
 }
@@ -256,6 +263,9 @@ void key_block(const AttentionHead& head, const AttentionBackwardInput& input, i
       for (int64_t query = first; query < last; query += kQueryTile) {
         const int64_t count = smaller(kQueryTile, last - query);
         pack_queries<Operand, Number>(head, at, input, query, count, numbers);
+        const int64_t next = query + count, next_end = smaller(next + kQueryTile, last);
+        ask_for_rows<Number>(head.q, next, next_end, head.width);
+        ask_for_rows<Number>(input.out_gradient, next, next_end, head.value_width);
         for (int64_t key = 0; key < keys; key += kKeyTile) {
           tile<Operand>(head, at, visible, {query, count, begin, key, smaller(kKeyTile, keys - key)}, numbers,
                         gradients);

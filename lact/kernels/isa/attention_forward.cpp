@@ -7,7 +7,9 @@ extern const AttentionForwardKernels attention_forward;
 
 namespace {
 
-constexpr int64_t kQueryTile = 64, kKeyTile = 128, kKeyChunk = 1024;
+constexpr int64_t kQueryTile = 64, kKeyTile = 128, kKeyChunk = 512;
+// Rows of scores; a power of two would put all of them into a few sets of the cache.
+constexpr int64_t kStride = kKeyTile + 16;
 constexpr float kNothingSeen = -3e38f;
 // A row is rescaled only when its maximum grew by more than this many powers of two.
 constexpr float kSlack = 8;
@@ -25,7 +27,7 @@ struct Tiles {
     q = carver.words(rows * depth);
     k = carver.words(chunk * depth);
     v = carver.words(columns / kPanel * value_stride);
-    scores = carver.floats(kQueryTile * kKeyTile);
+    scores = carver.floats(kQueryTile * kStride);
     out = carver.floats(rows * columns);
     sums = carver.floats(rows * kLanes);
     largest = carver.floats(rows);
@@ -103,19 +105,19 @@ void tile(const Tiles<Operand>& at, const VisibleRows& visible, int64_t first, i
   if (begin >= end) return;
 
   const uint32_t* q = at.q + row * at.depth;
-  for (int64_t panel = begin; panel < end; ++panel) {
-    const uint32_t* k = at.k + (key + panel * kPanel) * at.depth;
+  for (int64_t pair = begin / 2 * 2; pair < end; pair += 2) {
     for (int64_t g = 0; g < groups; ++g) {
-      if (panel < spans[g].begin || panel >= spans[g].end) continue;
-      tile_product<Operand, false>({q + g * kTileRows * at.depth, at.depth, 1}, k, at.depth,
-                                   at.scores + g * kTileRows * kKeyTile + panel * kPanel, kKeyTile);
+      const int64_t panel = larger(pair, spans[g].begin), count = smaller(pair + 2, spans[g].end) - panel;
+      row_product<Operand, false>({q + g * kTileRows * at.depth, at.depth, 1},
+                                  at.k + (key + panel * kPanel) * at.depth, kPanel * at.depth, count,
+                                  at.depth, at.scores + g * kTileRows * kStride + panel * kPanel, kStride);
     }
   }
 
   for (int64_t g = 0; g < groups; ++g) {
     if (spans[g].begin == spans[g].end) continue;
     for (int64_t r = g * kTileRows; r < (g + 1) * kTileRows; ++r) {
-      float* scores = at.scores + r * kKeyTile;
+      float* scores = at.scores + r * kStride;
       const int64_t from = spans[g].begin * kPanel, to = spans[g].end * kPanel;
       if (spans[g].cut) {
         const Seen seen = seen_by(visible, first + row + r, first_key + key, keys);
@@ -129,15 +131,16 @@ void tile(const Tiles<Operand>& at, const VisibleRows& visible, int64_t first, i
   }
 
   const auto* weights = reinterpret_cast<const uint32_t*>(at.scores);
-  for (int64_t column = 0; column < at.columns; column += kPanel) {
+  for (int64_t column = 0; column < at.columns; column += 2 * kPanel) {
     const uint32_t* v = at.v + column / kPanel * at.value_stride;
+    const int64_t panels = smaller(2, (at.columns - column) / kPanel);
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t from = words_of<Operand>(spans[g].begin * kPanel);
       const int64_t depth = words_of<Operand>(spans[g].end * kPanel) - from;
       if (depth == 0) continue;
-      tile_product<Operand, true>({weights + g * kTileRows * kKeyTile + from, kKeyTile, 1},
-                                  v + (words_of<Operand>(key) + from) * kPanel, depth,
-                                  at.out + (row + g * kTileRows) * at.columns + column, at.columns);
+      row_product<Operand, true>({weights + g * kTileRows * kStride + from, kStride, 1},
+                                 v + (words_of<Operand>(key) + from) * kPanel, at.value_stride, panels, depth,
+                                 at.out + (row + g * kTileRows) * at.columns + column, at.columns);
     }
   }
 }
@@ -160,6 +163,19 @@ void write_out(const Tiles<Operand>& at, const QueriesAndKeys& piece, int64_t wi
 }
 
 template <class Operand, class Number>
+void pack_keys(const AttentionHead& head, const Tiles<Operand>& at, int64_t first_key, int64_t keys) {
+  for (int64_t key = 0; key < keys; key += kPanel) {
+    const int64_t row = first_key + key, count = smaller(kPanel, keys - key), next = row + kPanel;
+    ask_for_rows<Number>(head.k, next, smaller(next + kPanel, first_key + keys), head.width);
+    ask_for_rows<Number>(head.v, next, smaller(next + kPanel, first_key + keys), head.value_width);
+    pack_panels_transposed<Operand>(row_of<Number>(head.k, row), head.k.stride, head.width, count,
+                                    at.k + key * at.depth, at.depth * kPanel);
+    pack_padded_panels<Operand>(row_of<Number>(head.v, row), head.v.stride, count, head.value_width, kPanel,
+                                at.v + words_of<Operand>(key) * kPanel, at.value_stride);
+  }
+}
+
+template <class Operand, class Number>
 void tiles(const AttentionHead& head, const QueriesAndKeys& piece, HeadOutput out, float* log_sums,
            uint32_t* space) {
   const int64_t queries = piece.end - piece.begin;
@@ -178,10 +194,7 @@ void tiles(const AttentionHead& head, const QueriesAndKeys& piece, HeadOutput ou
     const VisibleRows visible = narrowed(piece.ranges[i], piece.begin, piece.end);
     for (int64_t first_key = visible.begin; first_key < visible.end; first_key += at.chunk) {
       const int64_t keys = smaller(at.chunk, visible.end - first_key);
-      pack_panels_transposed<Operand>(row_of<Number>(head.k, first_key), head.k.stride, head.width, keys,
-                                      at.k, at.depth * kPanel);
-      pack_padded_panels<Operand>(row_of<Number>(head.v, first_key), head.v.stride, keys, head.value_width,
-                                  round_up(keys, kPanel), at.v, at.value_stride);
+      pack_keys<Operand, Number>(head, at, first_key, keys);
       for (int64_t row = 0; row < queries; row += kQueryTile) {
         for (int64_t key = 0; key < keys; key += kKeyTile) {
           tile<Operand>(at, visible, piece.begin, row, smaller(kQueryTile, queries - row), first_key, key,

@@ -11,7 +11,6 @@ namespace {
 constexpr int64_t kKeys = 64;     // at once: their scores stay in the nearest cache
 constexpr int64_t kTogether = 8;  // keys whose values are added at once
 constexpr int kColumns = 4;       // vectors of the sum of values that stay in registers
-constexpr int64_t kAhead = 4;     // rows that are asked for early: the next row of a head may be far away
 constexpr float kNothingSeen = -3e38f;
 
 struct Space {
@@ -28,11 +27,6 @@ struct Space {
   int64_t width, columns, used;
   float *q, *out, *scores, *largest, *sums;
 };
-
-template <class Number>
-LACT_INLINE void ask_for(const Number* row, int64_t count) {
-  for (int64_t i = 0; i < count; i += 64 / int64_t(sizeof(Number))) __builtin_prefetch(row + i);
-}
 
 /// scale · q · k; q is padded with zeros.
 template <class Number>
@@ -109,7 +103,6 @@ void add_keys(const Space& at, const AttentionHead& first_head, const NeighbourH
   for (int64_t i = 0; i < keys; ++i) {
     const Number* k = row_of<Number>(first_head.k, first_key + i);
     for (int64_t h = 0; h < heads.count; ++h, k += heads.k_stride) {
-      if (i + kAhead < keys) ask_for(k + kAhead * first_head.k.stride, first_head.width);
       at.scores[h * kKeys + i] = score_of(at.q + h * at.width, k, first_head.width);
     }
   }
