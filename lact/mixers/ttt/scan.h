@@ -30,6 +30,7 @@ struct FastWeightRule {
   const FastWeightNetwork& network;
   const FastWeightLoss& loss;
   UpdateRule update;
+  bool recompute = false;  ///< recompute the forward pass in the backward instead of keeping it
 };
 
 /// Runs the schedule, leaves the memory as it is after the last step, and returns [B, H, Tq, D_out].
