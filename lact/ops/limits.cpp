@@ -1,5 +1,7 @@
 #include "lact/ops/limits.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +23,25 @@ using Clock = std::chrono::steady_clock;
 /// No processor runs faster than this; a figure above it is a mistake of the clock.
 constexpr double kFastestClock = 7e9;
 
+std::vector<int> allowed_cores() {
+  std::vector<int> cores;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+/// On a busy machine two threads may share a core for a while, and the other core would not be measured.
+void stay_on(std::thread& thread, int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  pthread_setaffinity_np(thread.native_handle(), sizeof(set), &set);
+}
+
 /// Seconds of bursts in which every thread runs `work(thread)` once. The threads wait for each other before each
 /// burst, so that none has the machine for itself.
 std::vector<double> burst_seconds(int64_t threads, int bursts, const std::function<void(int64_t)>& work) {
@@ -37,10 +58,13 @@ std::vector<double> burst_seconds(int64_t threads, int bursts, const std::functi
       end = Clock::now();
     }
   };
-  std::vector<std::thread> others;
-  for (int64_t thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
-  run(0);
-  for (auto& other : others) other.join();
+  std::vector<std::thread> all;
+  const std::vector<int> cores = allowed_cores();
+  for (int64_t thread = 0; thread < threads; ++thread) {
+    all.emplace_back(run, thread);
+    if (int64_t(cores.size()) >= threads) stay_on(all.back(), cores[size_t(thread)]);
+  }
+  for (auto& thread : all) thread.join();
 
   std::vector<double> seconds;
   for (size_t burst = 0; burst < size_t(bursts); ++burst) {

@@ -29,6 +29,7 @@ void measure(Session& session, const TttShape& shape, const TttProblem& problem,
   trial.row = {"ttt", shape.name(), shape.rule(),
                backward ? (recompute ? "forward+backward, recompute" : "forward+backward") : "forward", precision};
   trial.error = [&] { return ttt_error(problem, shape, backward, recompute); };
+  trial.reference_error = [&] { return ttt_error(problem, shape, backward, recompute, false); };
   trial.tolerance = ttt_tolerance(shape, type_of(precision));
   trial.run = [&] { backward ? void(problem.forward_backward(recompute)) : void(problem.forward()); };
   for (const char* theirs : {"bf16", "f32"}) {

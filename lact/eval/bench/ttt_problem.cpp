@@ -89,7 +89,8 @@ std::vector<at::Tensor> TttProblem::forward_backward(bool recompute) const {
   return results;
 }
 
-double ttt_error(const TttProblem& problem, const TttShape& shape, bool backward, bool recompute) {
+double ttt_error(const TttProblem& problem, const TttShape& shape, bool backward, bool recompute,
+                 bool fused) {
   const int64_t heads = std::min(shape.heads, kCheckedHeads);
   std::vector<at::Tensor> found, expected;
   {
@@ -98,7 +99,7 @@ double ttt_error(const TttProblem& problem, const TttShape& shape, bool backward
       expected = backward ? precise.forward_backward(false) : std::vector<at::Tensor>{precise.forward()};
     });
   }
-  with_paths(true, [&] {
+  with_paths(fused, [&] {
     found = backward ? problem.forward_backward(recompute) : std::vector<at::Tensor>{problem.forward()};
   });
   for (auto& tensor : found) tensor = tensor.narrow(1, 0, heads);
