@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/base/profile.h"
 #include "lact/ops/assemble.h"
 
 namespace lact::ttt {
@@ -39,6 +40,7 @@ void check_inputs(const FastWeightRule& rule, const ScanInputs& inputs, const Me
 
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
                 Memory& memory) {
+  const profile::Scope part("fast weights");
   check_inputs(rule, inputs, memory);
   const Range queries = positions(inputs.q, inputs.first_query);
   check_schedule(schedule, queries, positions(inputs.k, inputs.first_key));

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "lact/base/profile.h"
 #include "lact/nn/recompute.h"
 
 namespace lact::models {
@@ -19,6 +20,7 @@ at::Tensor next_token_losses(const LanguageModel& model, const at::Tensor& hidde
   const int64_t tokens = flat.size(0);
   const int64_t stretch = std::max<int64_t>(1, kLogits / model.config().vocabulary_size);
   const auto losses = [&model](const at::Tensor& part, const at::Tensor& part_targets) {
+    const profile::Scope scope("head and loss");
     return at::cross_entropy_loss(model.logits(part), part_targets, {}, at::Reduction::None);
   };
   if (tokens <= stretch) return losses(flat, wanted).view(targets.sizes());
