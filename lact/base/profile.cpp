@@ -23,8 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr size_t kOther = 0;
 
-/// Autograd numbers the nodes that the forward pass records, in order. Remembering where each part begins and ends
-/// in that order tells to whom a node of the backward pass belongs.
+/// Autograd numbers the nodes that the forward pass records, in order. Remembering where each part begins and
+/// ends in that order tells to whom a node of the backward pass belongs.
 class Recorder {
  public:
   Recorder() : thread_(std::this_thread::get_id()), last_(Clock::now()) {
@@ -75,8 +75,9 @@ class Recorder {
   }
 
   size_t owner(uint64_t sequence) const {
-    const auto after = std::upper_bound(boundaries_.begin(), boundaries_.end(), sequence,
-                                        [](uint64_t number, const Boundary& b) { return number < b.sequence; });
+    const auto after =
+        std::upper_bound(boundaries_.begin(), boundaries_.end(), sequence,
+                         [](uint64_t number, const Boundary& b) { return number < b.sequence; });
     return std::prev(after)->part;
   }
 

@@ -3,8 +3,8 @@
 //
 //   const profile::Scope part("window attention");
 //
-// and the backward pass of whatever was recorded inside belongs to it as well. Costs nothing while no profile is
-// being taken.
+// and the backward pass of whatever was recorded inside belongs to it as well. Costs nothing while no profile
+// is being taken.
 #pragma once
 
 #include <atomic>
@@ -40,8 +40,8 @@ struct Part {
   double forward = 0, backward = 0;  ///< seconds
 };
 
-/// Times what this thread does until stop(); other threads' scopes are not counted. "other" is time outside of all
-/// scopes. Not while another profile is taken.
+/// Times what this thread does until stop(); other threads' scopes are not counted. "other" is time outside
+/// of all scopes. Not while another profile is taken.
 void start();
 std::vector<Part> stop();
 

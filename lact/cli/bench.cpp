@@ -23,28 +23,35 @@ struct Area {
 const std::vector<Area>& areas() {
   static const std::vector<Area> all = {
       {"ttt", "The test-time-training operation, forward and backward",
-       "Counted: 18 D F operations per token forward (6 products to update, 3 to apply), three times that with the\n"
-       "backward pass; Newton-Schulz 3 m2 n + m3 per step and matrix forward, 6 m2 n + 2 m3 backward (m <= n), as its\n"
+       "Counted: 18 D F operations per token forward (6 products to update, 3 to apply), three times that "
+       "with the\n"
+       "backward pass; Newton-Schulz 3 m2 n + m3 per step and matrix forward, 6 m2 n + 2 m3 backward (m <= "
+       "n), as its\n"
        "products are symmetric. Recomputing adds 10 D F per token and Newton-Schulz forward.",
        bench::bench_ttt},
       {"newton-schulz", "Muon's orthogonalisation against dense matrix products",
-       "Counted: 3 m2 n + m3 operations per step forward, 6 m2 n + 2 m3 backward. \"x bf16\" and \"x f32\" are\n"
+       "Counted: 3 m2 n + m3 operations per step forward, 6 m2 n + 2 m3 backward. \"x bf16\" and \"x f32\" "
+       "are\n"
        "LibTorch's time for the dense products alone.",
        bench::bench_newton_schulz},
       {"attention", "Sliding-window attention, forward and backward",
-       "Counted: per visible pair of query and key and per head 2 products of the head's width forward, 5 more\n"
+       "Counted: per visible pair of query and key and per head 2 products of the head's width forward, 5 "
+       "more\n"
        "backward (the scores are made again).",
        bench::bench_attention},
       {"lm", "Language model: prefill and training step",
-       "Counted: the model's own operations (lact info), attention over what the window really holds, updates of\n"
+       "Counted: the model's own operations (lact info), attention over what the window really holds, "
+       "updates of\n"
        "complete chunks; a training step is three forward passes.",
        [](bench::Session& session) { bench::bench_lm(session, make_train_step); }},
       {"decode", "Language model: one token after the other",
-       "The share is that of the memory's bandwidth: bytes of the weights, fast weights and window that a token must\n"
+       "The share is that of the memory's bandwidth: bytes of the weights, fast weights and window that a "
+       "token must\n"
        "read. A model that fits into the cache may exceed it. Seconds are those of one token.",
        bench::bench_decode},
       {"chunks", "Throughput against chunk size, the paper's figure 1a",
-       "Counted: 54 D F operations per token, forward and backward; Newton-Schulz is not, it is what small chunks "
+       "Counted: 54 D F operations per token, forward and backward; Newton-Schulz is not, it is what small "
+       "chunks "
        "suffer from.",
        bench::bench_chunks, true},
       {"million", "One layer over 1,048,576 tokens in one chunk, forward and backward, with its memory",
@@ -58,9 +65,11 @@ const std::vector<Area>& areas() {
 void add_options(CLI::App& verb, BenchWords& words, bool plots) {
   auto& options = words.options;
   verb.add_flag("--json", words.json, "Print for a program to read");
-  verb.add_flag("--quick", options.quick, "Small shapes in seconds: shows that all runs, says nothing about speed");
+  verb.add_flag("--quick", options.quick,
+                "Small shapes in seconds: shows that all runs, says nothing about speed");
   verb.add_option("--record", words.record, "Also write machine, command and results to this JSON file");
-  if (plots) verb.add_option("-o,--output", words.output, "Draw throughput against chunk size into this SVG file");
+  if (plots)
+    verb.add_option("-o,--output", words.output, "Draw throughput against chunk size into this SVG file");
 }
 
 void add_race_options(CLI::App& verb, BenchWords& words) {
@@ -91,16 +100,19 @@ void run(const std::vector<const Area*>& chosen, BenchWords words, int& exit_cod
 }  // namespace
 
 void add_bench(CLI::App& program, int& exit_code) {
-  auto* group = program.add_subcommand("bench", "How fast everything is: shares of the machine's peak, and PyTorch");
+  auto* group =
+      program.add_subcommand("bench", "How fast everything is: shares of the machine's peak, and PyTorch");
   group->require_subcommand(0, 1);
   show_help_when_alone(*group);
   group->fallthrough();
   group->footer(
-      "Every answer is compared with the reference first: a wrong one prints no speed, and the exit code is 1.\n"
+      "Every answer is compared with the reference first: a wrong one prints no speed, and the exit code is "
+      "1.\n"
       "Contenders take turns; times are the best of all runs. See docs/benchmarks.md.\n\n"
       "Example: lact bench ttt --shape 256x256\n"
       "         lact bench all --json --record results.json --output chunks.svg");
-  const auto add = [&](const std::string& name, const std::string& help, std::vector<const Area*> chosen, bool plots) {
+  const auto add = [&](const std::string& name, const std::string& help, std::vector<const Area*> chosen,
+                       bool plots) {
     auto* verb = group->add_subcommand(name, help);
     const auto words = std::make_shared<BenchWords>();
     add_options(*verb, *words, plots);

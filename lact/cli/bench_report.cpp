@@ -35,7 +35,8 @@ Json results_json(const eval::bench::Session& session) {
 }
 
 const char* const kLegend =
-    "peak: share of the machine's peak (decode: of its memory bandwidth). x bf16, x f32: times faster than PyTorch.\n"
+    "peak: share of the machine's peak (decode: of its memory bandwidth). x bf16, x f32: times faster than "
+    "PyTorch.\n"
     "x ref.: times faster than the reference form. memory: beyond the inputs; of PT: share of PyTorch's.\n";
 
 }  // namespace

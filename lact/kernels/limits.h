@@ -8,8 +8,8 @@
 
 namespace lact::kernels {
 
-/// `rounds` of multiply-adds; returns how many operations that was, a multiply-add being two. `sink` [64] gives
-/// the first values and takes the last, so that no compiler can leave the work out.
+/// `rounds` of multiply-adds; returns how many operations that was, a multiply-add being two. `sink` [64]
+/// gives the first values and takes the last, so that no compiler can leave the work out.
 using RegisterLoop = int64_t (*)(int64_t rounds, float* sink);
 
 struct LimitsKernels {

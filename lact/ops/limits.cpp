@@ -42,8 +42,8 @@ void stay_on(std::thread& thread, int core) {
   pthread_setaffinity_np(thread.native_handle(), sizeof(set), &set);
 }
 
-/// Seconds of bursts in which every thread runs `work(thread)` once. The threads wait for each other before each
-/// burst, so that none has the machine for itself.
+/// Seconds of bursts in which every thread runs `work(thread)` once. The threads wait for each other before
+/// each burst, so that none has the machine for itself.
 std::vector<double> burst_seconds(int64_t threads, int bursts, const std::function<void(int64_t)>& work) {
   std::vector<std::vector<std::pair<Clock::time_point, Clock::time_point>>> times{
       size_t(threads), std::vector<std::pair<Clock::time_point, Clock::time_point>>(size_t(bursts))};
@@ -108,8 +108,8 @@ double bandwidth(int64_t bytes, double moved_per_byte,
                  const std::function<void(int64_t, int64_t, int64_t)>& stream) {
   constexpr int kBursts = 30;
   const int64_t threads = num_workers(), share = bytes / 4 / threads / 256 * 256;
-  const auto seconds = burst_seconds(threads, kBursts,
-                                     [&](int64_t thread) { stream(thread, thread * share, share); });
+  const auto seconds =
+      burst_seconds(threads, kBursts, [&](int64_t thread) { stream(thread, thread * share, share); });
   return moved_per_byte * double(share * 4 * threads) / seconds[seconds.size() / 10];
 }
 

@@ -19,8 +19,9 @@ struct MachineLimits {
 
 enum class Instruction { f32, bf16, int8 };
 
-/// Operations per second of all threads together, on numbers that stay in registers; the best of short bursts,
-/// in which the threads run at the same time. Takes a tenth of a second. Absent without the instruction.
+/// Operations per second of all threads together, on numbers that stay in registers; the best of short
+/// bursts, in which the threads run at the same time. Takes a tenth of a second. Absent without the
+/// instruction.
 std::optional<double> register_peak(Instruction instruction);
 
 /// Bytes per second of all threads together, on buffers much larger than the last cache or of `bytes`; the

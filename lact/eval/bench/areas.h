@@ -11,8 +11,8 @@
 
 namespace lact::eval::bench {
 
-/// Takes one training step on ids [1, T + 1]: forward, loss, backward, optimizer. Made by the caller, who knows an
-/// optimizer.
+/// Takes one training step on ids [1, T + 1]: forward, loss, backward, optimizer. Made by the caller, who
+/// knows an optimizer.
 using TrainStep = std::function<void(const at::Tensor& ids)>;
 using MakeTrainStep = std::function<TrainStep(std::shared_ptr<models::LanguageModel> model)>;
 

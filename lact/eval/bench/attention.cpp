@@ -12,7 +12,9 @@ namespace {
 
 struct Shape {
   int64_t tokens, window, heads, width;
-  std::string name() const { return fmt::format("{} tokens, window {}, {}x{}", tokens, window, heads, width); }
+  std::string name() const {
+    return fmt::format("{} tokens, window {}, {}x{}", tokens, window, heads, width);
+  }
 };
 
 std::vector<Shape> shapes(bool quick) {

@@ -19,8 +19,8 @@ Result measure(Session& session, const TttShape& shape) {
   const TttProblem problem(shape, at::kBFloat16);
   Trial trial;
   trial.row = {"chunks", shape.name(), shape.rule(), "forward+backward", "bf16"};
-  // Few tokens make a gradient of low rank, whose orthogonalisation is mostly rounding in bfloat16: the steps of the
-  // computation are checked in float32.
+  // Few tokens make a gradient of low rank, whose orthogonalisation is mostly rounding in bfloat16: the steps
+  // of the computation are checked in float32.
   trial.error = [&] {
     const TttProblem precise(shape, at::kFloat);
     const bool right = ttt_error(precise, shape, true, false) <= ttt_tolerance(shape, at::kFloat);
@@ -58,7 +58,8 @@ void add_point(Series& series, int64_t chunk, const std::optional<double>& value
 void bench_chunks(Session& session) {
   const int64_t width = session.quick() ? 32 : 256, heads = session.quick() ? 1 : 4;
   const int64_t longest = session.quick() ? 64 : 4096;
-  Plot plot = {"Throughput against chunk size", "tokens of a chunk", "GFLOP/s of token products", {}, true, 0, {}};
+  Plot plot = {
+      "Throughput against chunk size", "tokens of a chunk", "GFLOP/s of token products", {}, true, 0, {}};
   for (const bool muon : {false, true}) {
     const std::string rule = muon ? "Muon" : "gradient descent";
     Series ours = {"ours, " + rule, {}, {}}, bf16 = {"PyTorch bf16, " + rule, {}, {}, true};

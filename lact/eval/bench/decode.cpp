@@ -1,5 +1,5 @@
-// Writing one token after the other, at the beginning of a text and deep inside one. What limits it is reading the
-// weights: the share is that of the memory's bandwidth.
+// Writing one token after the other, at the beginning of a text and deep inside one. What limits it is
+// reading the weights: the share is that of the memory's bandwidth.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -22,7 +22,9 @@ struct Format {
 
 std::vector<Format> formats() { return {{"f32", 4, at::kFloat}, {"bf16", 2, at::kBFloat16}}; }
 
-void use_format(models::LanguageModel& model, const Format& format) { model.set_compute_type(format.activations); }
+void use_format(models::LanguageModel& model, const Format& format) {
+  model.set_compute_type(format.activations);
+}
 
 constexpr int64_t kCheckedOneByOne = 8;
 
@@ -32,7 +34,8 @@ options::Json peer_request(const models::LmConfig& config, int64_t depth, int64_
 
 /// Seconds per token at a depth.
 std::optional<double> measure(Session& session, const NamedConfig& named, const Format& format,
-                              const std::shared_ptr<models::LanguageModel>& model, int64_t depth, int64_t count) {
+                              const std::shared_ptr<models::LanguageModel>& model, int64_t depth,
+                              int64_t count) {
   const models::LmConfig& config = named.config;
   Trial trial;
   trial.row = {"decode", fmt::format("{} depth {}", named.name, depth), format.name + " weights", "decode",
@@ -62,8 +65,8 @@ std::optional<double> measure(Session& session, const NamedConfig& named, const 
   for (const char* precision : {"bf16", "f32"}) {
     trial.forms.push_back({precision, peer_request(config, depth, count)});
   }
-  trial.work = decode_bytes(config, depth, format.bytes_per_weight,
-                            double(c10::elementSize(format.activations)));
+  trial.work =
+      decode_bytes(config, depth, format.bytes_per_weight, double(c10::elementSize(format.activations)));
   trial.limit = session.machine().limits.read;
   const Result row = session.measure(trial);
   if (row.seconds) session.note(fmt::format("{:.1f} tokens/s", 1 / *row.seconds));
@@ -73,9 +76,10 @@ std::optional<double> measure(Session& session, const NamedConfig& named, const 
 }  // namespace
 
 void bench_decode(Session& session) {
-  const std::vector<NamedConfig> models =
-      session.quick() ? std::vector<NamedConfig>{quick_lm()} : std::vector<NamedConfig>{small_lm(), tiny_lm()};
-  const std::vector<int64_t> depths = session.quick() ? std::vector<int64_t>{0, 64} : std::vector<int64_t>{0, 32768};
+  const std::vector<NamedConfig> models = session.quick() ? std::vector<NamedConfig>{quick_lm()}
+                                                          : std::vector<NamedConfig>{small_lm(), tiny_lm()};
+  const std::vector<int64_t> depths =
+      session.quick() ? std::vector<int64_t>{0, 64} : std::vector<int64_t>{0, 32768};
   const int64_t count = session.quick() ? 3 : 16;
   for (const auto& named : models) {
     const auto model = make_model(named.config);
@@ -84,7 +88,8 @@ void bench_decode(Session& session) {
       std::optional<double> shallow;
       for (const int64_t depth : depths) {
         const auto seconds = measure(session, named, format, model, depth, count);
-        if (seconds && shallow) session.note(fmt::format("{:.2f} times that at depth 0", *seconds / *shallow));
+        if (seconds && shallow)
+          session.note(fmt::format("{:.2f} times that at depth 0", *seconds / *shallow));
         if (depth == 0) shallow = seconds;
       }
     }

@@ -25,7 +25,9 @@ std::vector<Plan> plans(bool quick) {
 /// PyTorch reads no prompt longer than this: minutes for nothing new.
 constexpr int64_t kLongestPeerPrompt = 8192;
 
-std::string shape_name(const Plan& plan, int64_t tokens) { return fmt::format("{} {}", plan.model.name, tokens); }
+std::string shape_name(const Plan& plan, int64_t tokens) {
+  return fmt::format("{} {}", plan.model.name, tokens);
+}
 
 std::vector<PeerForm> peer_forms(const Plan& plan, const char* op, int64_t tokens) {
   const options::Json request = {{"op", op}, {"sizes", peer_sizes(plan.model.config)}, {"tokens", tokens}};
@@ -90,7 +92,8 @@ void bench_lm(Session& session, const MakeTrainStep& make_step) {
         const auto per_token = measure_prefill(session, plan, model, precision, tokens);
         if (per_token) session.note(fmt::format("{:.0f} tokens/s", 1 / *per_token));
         if (per_token && shortest) {
-          session.note(fmt::format("{:.2f} times the time per token of {}", *per_token / *shortest, plan.prefill[0]));
+          session.note(
+              fmt::format("{:.2f} times the time per token of {}", *per_token / *shortest, plan.prefill[0]));
         }
         if (tokens == plan.prefill[0]) shortest = per_token;
       }

@@ -14,7 +14,9 @@ namespace {
 std::vector<at::Tensor> gradients(models::LanguageModel& model, const at::Tensor& ids) {
   model.zero_grad();
   const int64_t tokens = ids.size(1) - 1;
-  models::next_token_losses(model, model.hidden(ids.narrow(1, 0, tokens)), ids.narrow(1, 1, tokens)).mean().backward();
+  models::next_token_losses(model, model.hidden(ids.narrow(1, 0, tokens)), ids.narrow(1, 1, tokens))
+      .mean()
+      .backward();
   std::vector<at::Tensor> all;
   for (auto& parameter : model.parameters()) {
     if (parameter.grad().defined()) all.push_back(parameter.grad().clone());
@@ -23,7 +25,8 @@ std::vector<at::Tensor> gradients(models::LanguageModel& model, const at::Tensor
   return all;
 }
 
-at::Tensor logits(const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids, int64_t one_by_one) {
+at::Tensor logits(const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids,
+                  int64_t one_by_one) {
   models::LmStream stream(model);
   const at::Tensor tokens = ids[0].contiguous();
   const int64_t* data = tokens.data_ptr<int64_t>();
@@ -84,8 +87,8 @@ double gradient_error(models::LanguageModel& model, const at::Tensor& ids, at::S
   return norm_error(found, expected);
 }
 
-double logits_error(const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids, int64_t one_by_one,
-                    at::ScalarType type) {
+double logits_error(const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids,
+                    int64_t one_by_one, at::ScalarType type) {
   at::Tensor expected, found;
   model->set_compute_type(at::kFloat);
   with_paths(false, [&] { expected = logits(model, ids, one_by_one); });

@@ -29,10 +29,10 @@ options::Json peer_sizes(const models::LmConfig& config);
 /// |difference| / |reference| of all gradients of the loss on ids [1, T + 1]; the reference runs in float32.
 double gradient_error(models::LanguageModel& model, const at::Tensor& ids, at::ScalarType type);
 
-/// The largest relative difference of the logits after reading ids [1, T], or of those of the next tokens, read one
-/// by one.
-double logits_error(const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids, int64_t one_by_one,
-                    at::ScalarType type);
+/// The largest relative difference of the logits after reading ids [1, T], or of those of the next tokens,
+/// read one by one.
+double logits_error(const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids,
+                    int64_t one_by_one, at::ScalarType type);
 
 double lm_tolerance(at::ScalarType type);
 

@@ -7,8 +7,8 @@
 
 namespace lact::eval::bench {
 
-/// The most resident memory during `call` beyond what was resident before it, in bytes. Absent where the system
-/// does not let a process reset its own peak.
+/// The most resident memory during `call` beyond what was resident before it, in bytes. Absent where the
+/// system does not let a process reset its own peak.
 std::optional<int64_t> extra_peak_bytes(const std::function<void()>& call);
 
 /// What the system could still give without swapping.

@@ -1,4 +1,5 @@
-// One layer over a million tokens that are all one chunk: what large chunks are for, and whether memory allows it.
+// One layer over a million tokens that are all one chunk: what large chunks are for, and whether memory
+// allows it.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -60,15 +61,16 @@ struct Layer {
   }
 };
 
-/// The memory of a call over `tokens`, from one over a share of them. False, and said, if there is not so much.
+/// The memory of a call over `tokens`, from one over a share of them. False, and said, if there is not so
+/// much.
 bool fits(const Layer& layer, int64_t tokens) {
   const int64_t sample = tokens / 16;
   const at::Tensor x = layer.tokens(sample);
   const auto bytes = extra_peak_bytes([&] { layer.run(x, true); });
   const double needed = 16 * double(bytes.value_or(0)), there = double(available_bytes());
   if (needed < 0.9 * there) return true;
-  log::warn("{} tokens would take about {:.1f} GB, of which {:.1f} are free; not measured", tokens, needed / 1e9,
-            there / 1e9);
+  log::warn("{} tokens would take about {:.1f} GB, of which {:.1f} are free; not measured", tokens,
+            needed / 1e9, there / 1e9);
   return false;
 }
 
@@ -94,11 +96,13 @@ void bench_million(Session& session) {
   const at::Tensor x = layer.tokens(tokens);
   trial.run = [&] { layer.run(x, true); };
   const TttShape shape = {1, tokens, tokens, width, width, false, true};
-  trial.work = ttt_work(shape, Pass::forward_backward, false) + 3 * 8 * double(width * width) * double(tokens);
+  trial.work =
+      ttt_work(shape, Pass::forward_backward, false) + 3 * 8 * double(width * width) * double(tokens);
   trial.limit = session.machine().limits.peak();
   trial.memory = true;
   const Result row = session.measure(trial);
-  if (!row.wrong) session.note(fmt::format("process at its peak {:.2f} GB", double(peak_resident_bytes()) / 1e9));
+  if (!row.wrong)
+    session.note(fmt::format("process at its peak {:.2f} GB", double(peak_resident_bytes()) / 1e9));
 }
 
 }  // namespace lact::eval::bench

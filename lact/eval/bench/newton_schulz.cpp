@@ -21,8 +21,8 @@ std::vector<Shape> shapes(bool quick) {
   return {{12, 256, 256}, {12, 384, 384}, {3, 512, 512}, {3, 768, 1536}};
 }
 
-/// The products of five steps with nothing between them: 3 per step forward; backward 4 more with X and 2 more of
-/// the small side. Results are of no meaning.
+/// The products of five steps with nothing between them: 3 per step forward; backward 4 more with X and 2
+/// more of the small side. Results are of no meaning.
 struct DenseProducts {
   at::Tensor wide, tall, square;
 
@@ -64,9 +64,8 @@ void measure(Session& session, const Shape& shape, const std::string& precision,
   trial.row = {"newton-schulz", shape.name(), "", backward ? "forward+backward" : "forward", precision};
   trial.error = [&] {
     std::vector<at::Tensor> expected;
-    with_paths(false, [&] {
-      expected = orthogonalise(x.to(at::kFloat), cotangent.to(at::kFloat), backward);
-    });
+    with_paths(false,
+               [&] { expected = orthogonalise(x.to(at::kFloat), cotangent.to(at::kFloat), backward); });
     return largest_error(orthogonalise(x, cotangent, backward), expected);
   };
   trial.tolerance = precision == "bf16" ? 0.15 : 1e-2;

@@ -26,14 +26,15 @@ namespace {
 constexpr double kGreeting = 120;  // seconds to import torch
 constexpr size_t kLongestLine = 1 << 20;
 
-/// The best that PyTorch can do: LibTorch's own BLAS and its AVX-512 loops, which it does not choose by itself
-/// where cpuinfo is not readable.
+/// The best that PyTorch can do: LibTorch's own BLAS and its AVX-512 loops, which it does not choose by
+/// itself where cpuinfo is not readable.
 std::vector<std::string> peer_environment(int threads) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string text = *variable;
     const auto names = {"LD_LIBRARY_PATH=", "ATEN_CPU_CAPABILITY=", "OMP_NUM_THREADS="};
-    if (std::none_of(names.begin(), names.end(), [&](const char* name) { return text.rfind(name, 0) == 0; })) {
+    if (std::none_of(names.begin(), names.end(),
+                     [&](const char* name) { return text.rfind(name, 0) == 0; })) {
       variables.push_back(text);
     }
   }
@@ -55,7 +56,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 std::string find_peers() {
   std::error_code ignored;
-  std::vector<fs::path> starts = {fs::read_symlink("/proc/self/exe", ignored), fs::current_path(ignored) / "x"};
+  std::vector<fs::path> starts = {fs::read_symlink("/proc/self/exe", ignored),
+                                  fs::current_path(ignored) / "x"};
   for (auto folder : starts) {
     while (folder.has_relative_path()) {
       folder = folder.parent_path();
@@ -89,9 +91,10 @@ Peer::~Peer() { end(); }
 
 void Peer::start() {
   int ends[2];
-  LACT_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket: {}", std::strerror(errno));
+  LACT_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "no socket: {}",
+             std::strerror(errno));
   // Everything is made before the fork; the child only calls what is safe there.
-  std::vector<std::string> words = {options_.python, (fs::path(options_.folder) / "serve.py").string(),
+  std::vector<std::string> words = {options_.python, "-B", (fs::path(options_.folder) / "serve.py").string(),
                                     "--threads", std::to_string(options_.threads)};
   std::vector<std::string> variables = peer_environment(options_.threads);
   const auto arguments = pointers(words), environment = pointers(variables);
@@ -137,8 +140,7 @@ std::string Peer::read_line(double seconds) {
       return line;
     }
     if (received_.size() > kLongestLine) give_up("answered with an endless line");
-    const double left =
-        std::chrono::duration<double>(deadline - std::chrono::steady_clock::now()).count();
+    const double left = std::chrono::duration<double>(deadline - std::chrono::steady_clock::now()).count();
     if (left <= 0) give_up(fmt::format("gave no answer within {:.0f} s", seconds));
     pollfd waiting = {socket_, POLLIN, 0};
     const int ready = poll(&waiting, 1, int(std::min(left, 1.0) * 1000) + 1);

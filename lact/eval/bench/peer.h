@@ -1,5 +1,5 @@
-// PyTorch in a process of its own, which runs bench/peers/serve.py: one line of JSON asks, one line answers. It
-// lives as long as the benchmark, so that its runs and ours can take turns.
+// PyTorch in a process of its own, which runs bench/peers/serve.py: one line of JSON asks, one line answers.
+// It lives as long as the benchmark, so that its runs and ours can take turns.
 #pragma once
 
 #include <sys/types.h>

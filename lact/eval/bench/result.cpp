@@ -51,14 +51,15 @@ Json to_json(const Result& r) {
 
 std::string table(const std::vector<Result>& results) {
   if (results.empty()) return "";
-  std::vector<std::vector<std::string>> rows = {{"area", "shape", "rule", "pass", "type", "best", "median", "peak",
-                                                 "x bf16", "x f32", "x ref.", "memory", "of PT", "error", ""}};
+  std::vector<std::vector<std::string>> rows = {{"area", "shape", "rule", "pass", "type", "best", "median",
+                                                 "peak", "x bf16", "x f32", "x ref.", "memory", "of PT",
+                                                 "error", ""}};
   for (const auto& r : results) {
     rows.push_back({r.area, r.shape, r.rule, r.pass, r.precision, r.wrong ? "WRONG" : time_text(r.seconds),
                     time_text(r.median_seconds), percent(r.share_of_peak), text(r.vs_pytorch_bf16, "{:.2f}"),
                     text(r.vs_pytorch_f32, "{:.2f}"), text(r.vs_reference, "{:.2f}"),
-                    text(r.extra_memory_mb, "{:.0f} MB"), percent(r.memory_vs_pytorch), text(r.max_error, "{:.1e}"),
-                    r.note});
+                    text(r.extra_memory_mb, "{:.0f} MB"), percent(r.memory_vs_pytorch),
+                    text(r.max_error, "{:.1e}"), r.note});
   }
   constexpr size_t kWords = 5;  // these stand left, figures right
   std::vector<size_t> widths(rows[0].size());

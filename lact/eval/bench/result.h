@@ -26,7 +26,7 @@ struct Result {
   std::optional<double> extra_memory_mb = {};    ///< most resident memory during the call, beyond its inputs
   std::optional<double> memory_vs_pytorch = {};  ///< ours / PyTorch's in the same precision
   std::optional<double> max_error = {};          ///< against the reference, relative to the largest element
-  std::string note = {};                       ///< what else was found
+  std::string note = {};                         ///< what else was found
 
   bool wrong = false;  ///< the answer was not the reference's: nothing was timed
 };

@@ -31,15 +31,20 @@ std::string title(const Result& row) {
 }  // namespace
 
 Session::Session(const BenchOptions& options) : options_(options) {
-  log::info("measuring the machine");
-  machine_ = measure_machine(options.quick);
   options_.peer.threads = threads_in_use();
   // A folder that someone names is no place to be silent about.
-  if (options_.peers && !options_.peer.folder.empty()) peer_ = std::make_unique<Peer>(options_.peer), ++peer_starts_;
-  if (Peer* running = peer()) machine_.pytorch = running->version();
+  if (options_.peers && !options_.peer.folder.empty()) {
+    peer_ = std::make_unique<Peer>(options_.peer);
+    ++peer_starts_;
+  }
+  log::info("measuring the machine");
+  machine_ = measure_machine(options.quick);
+  if (const Peer* running = peer()) machine_.pytorch = running->version();
 }
 
-bool Session::wants(const std::string& shape) const { return shape.find(options_.shape) != std::string::npos; }
+bool Session::wants(const std::string& shape) const {
+  return shape.find(options_.shape) != std::string::npos;
+}
 
 Peer* Session::peer() {
   if (!options_.peers) return nullptr;
@@ -127,7 +132,8 @@ Result Session::measure(const Trial& trial) {
     const double allowed = allowed_error(trial, error);
     row.wrong = !(error <= allowed);
     if (row.wrong) {
-      log::error("{}: wrong answer, error {:.2g} where {:.2g} is allowed; not timed", title(row), error, allowed);
+      log::error("{}: wrong answer, error {:.2g} where {:.2g} is allowed; not timed", title(row), error,
+                 allowed);
       results_.push_back(row);
       return row;
     }
@@ -139,7 +145,8 @@ Result Session::measure(const Trial& trial) {
         {"reference", [&] { return seconds_of([&] { with_paths(false, trial.reference); }); }, "reference"});
   }
   for (const auto& rival : trial.rivals) {
-    contenders.push_back({rival.precision, [&] { return seconds_of(rival.run); }, "pytorch " + rival.precision});
+    contenders.push_back(
+        {rival.precision, [&] { return seconds_of(rival.run); }, "pytorch " + rival.precision});
   }
   add_forms(trial, contenders);
   const auto times = race(contenders, options_.race);
@@ -201,6 +208,8 @@ void with_paths(bool fused, const std::function<void()>& action) {
   action();
 }
 
-at::ScalarType type_of(const std::string& precision) { return precision == "bf16" ? at::kBFloat16 : at::kFloat; }
+at::ScalarType type_of(const std::string& precision) {
+  return precision == "bf16" ? at::kBFloat16 : at::kFloat;
+}
 
 }  // namespace lact::eval::bench

@@ -1,5 +1,5 @@
-// One run of `lact bench`: what the areas share. An area makes Trials; the session checks each answer against the
-// reference first, times ours, the reference's and PyTorch's turn by turn, and keeps the rows.
+// One run of `lact bench`: what the areas share. An area makes Trials; the session checks each answer against
+// the reference first, times ours, the reference's and PyTorch's turn by turn, and keeps the rows.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -42,8 +42,8 @@ struct Trial {
   /// The largest relative difference between our answer and the reference's. Empty: nothing to check.
   std::function<double()> error;
   double tolerance = 0;
-  /// The same of the reference form in our precision. Where rounding alone costs more than the tolerance, as with
-  /// Muon and few tokens, an answer may be half again as far off as this. May be empty.
+  /// The same of the reference form in our precision. Where rounding alone costs more than the tolerance, as
+  /// with Muon and few tokens, an answer may be half again as far off as this. May be empty.
   std::function<double()> reference_error;
   std::function<void()> run;        ///< ours, once
   std::function<void()> reference;  ///< the reference form, once; may be empty
@@ -82,8 +82,8 @@ class Session {
   bool peer_has(const std::string& name);
 
   const std::vector<Result>& results() const { return results_; }
-  std::vector<Plot> plots;   ///< what areas want drawn
-  std::string text;          ///< what areas want printed besides their rows
+  std::vector<Plot> plots;  ///< what areas want drawn
+  std::string text;         ///< what areas want printed besides their rows
   bool any_wrong() const;
 
  private:
@@ -99,7 +99,8 @@ class Session {
   std::vector<Result> results_;
 };
 
-/// max |found - expected| / max |expected| of the worst tensor; infinite if one is not finite or has another shape.
+/// max |found - expected| / max |expected| of the worst tensor; infinite if one is not finite or has another
+/// shape.
 double largest_error(const std::vector<at::Tensor>& found, const std::vector<at::Tensor>& expected);
 
 /// |found - expected| / |expected| over all tensors together.

@@ -1,5 +1,5 @@
-// Several ways to do the same thing, timed side by side: they take turns, so that a disturbance of the machine
-// meets all of them.
+// Several ways to do the same thing, timed side by side: they take turns, so that a disturbance of the
+// machine meets all of them.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,8 @@ struct Contender {
   std::string name;
   /// Runs once and returns its seconds; NaN drops out of the race.
   std::function<double()> run;
-  /// Of contenders of one group, such as two PyTorch forms of an operation, only the fastest goes on. Empty: alone.
+  /// Of contenders of one group, such as two PyTorch forms of an operation, only the fastest goes on. Empty:
+  /// alone.
   std::string group;
 };
 

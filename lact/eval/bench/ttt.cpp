@@ -8,7 +8,8 @@ namespace {
 
 std::vector<TttShape> shapes(bool quick) {
   if (quick) {
-    return {{2, 96, 96, 32, 32, false, false}, {1, 64, 64, 16, 32, false, true}, {2, 96, 32, 32, 32, true, true}};
+    return {
+        {2, 96, 96, 32, 32, false, false}, {1, 64, 64, 16, 32, false, true}, {2, 96, 32, 32, 32, true, true}};
   }
   return {{1, 4096, 4096, 768, 1536, false, true},
           {4, 2048, 2048, 256, 256, false, true},
@@ -18,16 +19,18 @@ std::vector<TttShape> shapes(bool quick) {
 }
 
 options::Json request(const TttShape& shape, bool backward, const char* form) {
-  return {{"op", "ttt"},          {"heads", shape.heads},   {"tokens", shape.tokens}, {"chunk", shape.chunk},
-          {"width", shape.width}, {"hidden", shape.hidden}, {"muon", shape.muon},     {"momentum", shape.momentum},
-          {"backward", backward}, {"form", form}};
+  return {{"op", "ttt"},          {"heads", shape.heads},       {"tokens", shape.tokens},
+          {"chunk", shape.chunk}, {"width", shape.width},       {"hidden", shape.hidden},
+          {"muon", shape.muon},   {"momentum", shape.momentum}, {"backward", backward},
+          {"form", form}};
 }
 
 void measure(Session& session, const TttShape& shape, const TttProblem& problem, const std::string& precision,
              bool backward, bool recompute) {
   Trial trial;
   trial.row = {"ttt", shape.name(), shape.rule(),
-               backward ? (recompute ? "forward+backward, recompute" : "forward+backward") : "forward", precision};
+               backward ? (recompute ? "forward+backward, recompute" : "forward+backward") : "forward",
+               precision};
   trial.error = [&] { return ttt_error(problem, shape, backward, recompute); };
   trial.reference_error = [&] { return ttt_error(problem, shape, backward, recompute, false); };
   trial.tolerance = ttt_tolerance(shape, type_of(precision));

@@ -20,7 +20,8 @@ at::Tensor leaf(const at::Tensor& x) { return x.detach().contiguous().requires_g
 }  // namespace
 
 std::string TttShape::name() const {
-  return fmt::format("{}x{}{} {}x{}", heads, tokens, chunk < tokens ? fmt::format("/{}", chunk) : "", width, hidden);
+  return fmt::format("{}x{}{} {}x{}", heads, tokens, chunk < tokens ? fmt::format("/{}", chunk) : "", width,
+                     hidden);
 }
 
 std::string TttShape::rule() const {
@@ -45,9 +46,12 @@ TttProblem::TttProblem(const TttShape& shape, at::ScalarType type) : shape_(shap
   cotangent_ = tokens(shape.width).to(type);
 }
 
-TttProblem::TttProblem(const TttProblem& other, int64_t heads) : shape_(other.shape_), update_(other.update_) {
+TttProblem::TttProblem(const TttProblem& other, int64_t heads)
+    : shape_(other.shape_), update_(other.update_) {
   shape_.heads = heads;
-  const auto widened = [&](const at::Tensor& x) { return x.detach().narrow(1, 0, heads).to(at::kFloat).clone(); };
+  const auto widened = [&](const at::Tensor& x) {
+    return x.detach().narrow(1, 0, heads).to(at::kFloat).clone();
+  };
   inputs_.q = leaf(widened(other.inputs_.q));
   inputs_.k = leaf(widened(other.inputs_.k));
   inputs_.v = leaf(widened(other.inputs_.v));

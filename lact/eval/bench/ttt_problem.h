@@ -45,9 +45,10 @@ class TttProblem {
   at::Tensor cotangent_;  ///< of the output
 };
 
-/// The largest relative error of the fused path (or of the reference itself in the tokens' type), of its output or
-/// also of every gradient, against the reference in float32 on the first heads.
-double ttt_error(const TttProblem& problem, const TttShape& shape, bool backward, bool recompute, bool fused = true);
+/// The largest relative error of the fused path (or of the reference itself in the tokens' type), of its
+/// output or also of every gradient, against the reference in float32 on the first heads.
+double ttt_error(const TttProblem& problem, const TttShape& shape, bool backward, bool recompute,
+                 bool fused = true);
 
 /// What rounding may cost: Newton-Schulz amplifies small singular values by hundreds.
 double ttt_tolerance(const TttShape& shape, at::ScalarType type);

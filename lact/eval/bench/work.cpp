@@ -51,8 +51,7 @@ std::map<std::string, double> lm_work(const models::LmConfig& config, int64_t to
   const double layers = double(config.num_layers) * double(tokens);
   const double attended = window_pairs(tokens, config.window_size) / double(tokens) / cost.around.attended;
   // The last chunk is read and never written.
-  const double written =
-      double((tokens - 1) / config.chunk_size * config.chunk_size) / double(tokens);
+  const double written = double((tokens - 1) / config.chunk_size * config.chunk_size) / double(tokens);
   std::map<std::string, double> parts;
   for (const auto& part : cost.block) {
     if (part.name == "window attention") {
@@ -84,7 +83,8 @@ double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_
   const models::ModelCost cost = models::cost(config);
   double matrices = 0;  // parameters that multiply a token: two operations each
   for (const auto& part : cost.block) {
-    const bool of_weights = part.name == "projections" || part.name == "feed-forward" || part.name == "rates and gates";
+    const bool of_weights =
+        part.name == "projections" || part.name == "feed-forward" || part.name == "rates and gates";
     if (of_weights) matrices += double(config.num_layers) * part.flops / 2;
   }
   for (const auto& part : cost.others) matrices += part.flops / 2;

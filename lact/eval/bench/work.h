@@ -17,9 +17,9 @@ enum class Pass { forward, forward_backward };
 /// 3 m² n + m³ forward and 6 m² n + 2 m³ backward.
 double newton_schulz_work(int64_t rows, int64_t cols, int64_t steps, Pass pass);
 
-/// A SwiGLU scan: 18 D F per token forward (6 products for the update, 3 for the apply), three times that with the
-/// backward pass, and Newton-Schulz of three matrices per chunk. Recomputing repeats five products per token
-/// (hidden layers of keys, values' pull and queries) and Newton-Schulz forward.
+/// A SwiGLU scan: 18 D F per token forward (6 products for the update, 3 for the apply), three times that
+/// with the backward pass, and Newton-Schulz of three matrices per chunk. Recomputing repeats five products
+/// per token (hidden layers of keys, values' pull and queries) and Newton-Schulz forward.
 double ttt_work(const TttShape& shape, Pass pass, bool recompute);
 
 /// The token products alone.
@@ -32,13 +32,13 @@ double window_pairs(int64_t tokens, int64_t window);
 double attention_work(int64_t tokens, int64_t window, int64_t heads, int64_t width, Pass pass);
 
 /// The model's own work ("model flops") of a forward pass over one sequence, by part: "projections", "window
-/// attention", "fast weights", "feed-forward", "head" and small parts; what is really attended and written counts.
-/// A training step is three times that.
+/// attention", "fast weights", "feed-forward", "head" and small parts; what is really attended and written
+/// counts. A training step is three times that.
 std::map<std::string, double> lm_work(const models::LmConfig& config, int64_t tokens);
 double total(const std::map<std::string, double>& parts);
 
-/// Bytes of weights, fast weights and window that writing one token must read. `bytes_per_weight` is that of the
-/// matrices of the model; fast weights are float32, the window `bytes_per_activation`.
+/// Bytes of weights, fast weights and window that writing one token must read. `bytes_per_weight` is that of
+/// the matrices of the model; fast weights are float32, the window `bytes_per_activation`.
 double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_per_weight,
                     double bytes_per_activation);
 
