@@ -19,7 +19,7 @@ build: $(BUILD)/build.ninja
 	@ln -sf $(BUILD)/compile_commands.json compile_commands.json
 
 bench: build
-	@for program in $(BUILD)/bin/*_bench; do $$program || exit 1; done
+	$(BUILD)/bin/lact bench all --record bench/results/latest.json --output bench/results/latest_chunks.svg
 
 asan:
 	@$(MAKE) --no-print-directory test PRESET=asan

@@ -12,20 +12,6 @@
 
 namespace lact {
 
-namespace {
-
-/// The file that the sgemm in use was loaded from, links resolved.
-std::string blas_file() {
-  Dl_info info{};
-  void* symbol = dlsym(RTLD_DEFAULT, "sgemm_");
-  if (symbol == nullptr || dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return "";
-  std::error_code ignored;
-  const auto resolved = std::filesystem::canonical(info.dli_fname, ignored);
-  return ignored ? info.dli_fname : resolved.string();
-}
-
-}  // namespace
-
 int available_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -39,6 +25,15 @@ void use_threads(int count) {
 }
 
 int threads_in_use() { return at::get_num_threads(); }
+
+std::string blas_file() {
+  Dl_info info{};
+  void* symbol = dlsym(RTLD_DEFAULT, "sgemm_");
+  if (symbol == nullptr || dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return "";
+  std::error_code ignored;
+  const auto resolved = std::filesystem::canonical(info.dli_fname, ignored);
+  return ignored ? info.dli_fname : resolved.string();
+}
 
 std::string blas_name() {
   const std::string file = blas_file();

@@ -14,6 +14,9 @@ void use_threads(int count);
 
 int threads_in_use();
 
+/// The file that the loaded sgemm belongs to, links resolved; empty if it is inside the program.
+std::string blas_file();
+
 /// "OpenBLAS (openblas-openmp)", "reference BLAS", ...: the library that the loaded sgemm belongs to.
 std::string blas_name();
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/base/profile.h"
 
 namespace lact {
 
@@ -34,6 +35,7 @@ Projected Projection::in(const at::Tensor& x) const {
 }
 
 Projected Projection::in(const at::Tensor& x, at::Tensor& tail) const {
+  const profile::Scope part("projections");
   LACT_CHECK(x.dim() == 3, "[mixer] the input has shape {}, expected [B, T, M]", x.sizes().vec());
   at::Tensor joined = qkv_->forward(x);
   if (conv_.defined()) {
@@ -51,6 +53,9 @@ Projected Projection::in(const at::Tensor& x, at::Tensor& tail) const {
   return {x, q_norm_->forward(qkv[0]), k_norm_->forward(qkv[1]), qkv[2]};
 }
 
-at::Tensor Projection::out(const at::Tensor& mixed) const { return output_->forward(mixed); }
+at::Tensor Projection::out(const at::Tensor& mixed) const {
+  const profile::Scope part("projections");
+  return output_->forward(mixed);
+}
 
 }  // namespace lact

@@ -1,5 +1,6 @@
 #include "lact/nn/feed_forward.h"
 
+#include "lact/base/profile.h"
 #include "lact/ops/activations.h"
 
 namespace lact::nn {
@@ -14,6 +15,7 @@ FeedForward::FeedForward(int64_t model_dim, const FeedForwardOptions& options) :
 }
 
 at::Tensor FeedForward::forward(const at::Tensor& x) const {
+  const profile::Scope part("feed-forward");
   const at::Tensor up = up_->forward(x);
   switch (kind_) {
     case FeedForwardKind::swiglu:

@@ -1,6 +1,7 @@
 #include "lact/nn/norm.h"
 
 #include "lact/base/error.h"
+#include "lact/base/profile.h"
 #include "lact/ops/norms.h"
 
 namespace lact::nn {
@@ -12,6 +13,7 @@ Norm::Norm(int64_t width, const NormOptions& options) : options_(options) {
 }
 
 at::Tensor Norm::forward(const at::Tensor& x) const {
+  const profile::Scope part("norms");
   if (options_.kind == NormKind::rms) return ops::rms_norm(x, weight, options_.epsilon);
   return ops::layer_norm(x, weight, bias, options_.epsilon);
 }

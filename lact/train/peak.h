@@ -5,7 +5,8 @@
 
 namespace lact::train {
 
-/// Operations per second of a large matrix product of this type, the best of a few; takes a fraction of a
+/// Operations per second of multiply-adds of this type on all threads, from registers: what no computation
+/// can exceed. bfloat16 counts as float32 where the processor has no instruction for it. Takes a tenth of a
 /// second.
 double measured_peak(at::ScalarType type);
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/base/profile.h"
 #include "lact/mixers/heads.h"
 #include "lact/mixers/token_buffer.h"
 #include "lact/ops/window_attention.h"
@@ -31,6 +32,7 @@ std::unique_ptr<State> WindowAttention::initial_state(int64_t batch) {
 }
 
 at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
+  const profile::Scope part("window attention");
   auto& state = dynamic_cast<AttentionState&>(any_state);
   at::Tensor q = split_heads(in.q, config_.num_heads);
   at::Tensor k = split_heads(in.k, config_.num_heads);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lact/base/error.h"
+#include "lact/base/profile.h"
 #include "lact/mixers/heads.h"
 #include "lact/mixers/token_buffer.h"
 #include "lact/nn/init.h"
@@ -118,6 +119,7 @@ std::unique_ptr<State> Lact::initial_state(int64_t batch) {
 }
 
 at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
+  const profile::Scope part("memory preparation");
   auto& state = dynamic_cast<LactState&>(any_state);
   ScanInputs inputs;
   inputs.q = prepare(in.q, layout);

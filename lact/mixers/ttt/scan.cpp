@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/base/profile.h"
 #include "lact/ops/paths.h"
 
 namespace lact::ttt {
@@ -40,6 +41,7 @@ void check_inputs(const FastWeightRule& rule, const Schedule& schedule, const Sc
 
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
                 Memory& memory) {
+  const profile::Scope part("fast weights");
   check_inputs(rule, schedule, inputs, memory);
   check_schedule(schedule, positions(inputs.q, inputs.first_query), positions(inputs.k, inputs.first_key));
   if (ops::fused_paths() && fused::fits(rule, schedule, inputs, memory)) {

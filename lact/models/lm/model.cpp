@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/base/profile.h"
 #include "lact/nn/init.h"
 #include "lact/nn/recompute.h"
 #include "lact/ops/dtypes.h"
@@ -57,6 +58,7 @@ ops::WeightError LanguageModel::compress_weights(ops::WeightFormat format) {
 }
 
 at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
+  const profile::Scope part("embedding");
   LACT_CHECK(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
              "[lm] the token ids have shape {} and type {}, expected [B, T] of int64 with at least one token",
              ids.sizes().vec(), toString(ids.scalar_type()));

@@ -1,0 +1,132 @@
+// `lact bench`: how fast everything is, against the machine's limits and against PyTorch.
+#include "lact/cli/bench.h"
+
+#include <CLI/CLI.hpp>
+
+#include "lact/base/error.h"
+#include "lact/base/log.h"
+#include "lact/cli/verbs.h"
+#include "lact/ops/paths.h"
+
+namespace lact::cli {
+
+namespace {
+
+namespace bench = eval::bench;
+
+struct Area {
+  std::string name, help, footer;
+  std::function<void(bench::Session&)> run;
+  bool plots = false;
+};
+
+const std::vector<Area>& areas() {
+  static const std::vector<Area> all = {
+      {"ttt", "The test-time-training operation, forward and backward",
+       "Counted: 18 D F operations per token forward (6 products to update, 3 to apply), three times that "
+       "with the\n"
+       "backward pass; Newton-Schulz 3 m2 n + m3 per step and matrix forward, 6 m2 n + 2 m3 backward (m <= "
+       "n), as its\n"
+       "products are symmetric. Recomputing adds 10 D F per token and Newton-Schulz forward.",
+       bench::bench_ttt},
+      {"newton-schulz", "Muon's orthogonalisation against dense matrix products",
+       "Counted: 3 m2 n + m3 operations per step forward, 6 m2 n + 2 m3 backward. \"x bf16\" and \"x f32\" "
+       "are\n"
+       "LibTorch's time for the dense products alone.",
+       bench::bench_newton_schulz},
+      {"attention", "Sliding-window attention, forward and backward",
+       "Counted: per visible pair of query and key and per head 2 products of the head's width forward, 5 "
+       "more\n"
+       "backward (the scores are made again).",
+       bench::bench_attention},
+      {"lm", "Language model: prefill and training step",
+       "Counted: the model's own operations (lact info), attention over what the window really holds, "
+       "updates of\n"
+       "complete chunks; a training step is three forward passes.",
+       [](bench::Session& session) { bench::bench_lm(session, make_train_step); }},
+      {"decode", "Language model: one token after the other",
+       "The share is that of the memory's bandwidth: bytes of the weights, fast weights and window that a "
+       "token must\n"
+       "read. A model that fits into the cache may exceed it. Seconds are those of one token.",
+       bench::bench_decode},
+      {"chunks", "Throughput against chunk size, the paper's figure 1a",
+       "Counted: 54 D F operations per token, forward and backward; Newton-Schulz is not, it is what small "
+       "chunks "
+       "suffer from.",
+       bench::bench_chunks, true},
+      {"million", "One layer over 1,048,576 tokens in one chunk, forward and backward, with its memory",
+       "Counted: as ttt, and the projections.", bench::bench_million},
+      {"profile", "Where a training step goes, part by part",
+       "Counted: the model's own operations of each part; the backward pass twice those of the forward pass.",
+       [](bench::Session& session) { bench::bench_profile(session, make_train_step); }}};
+  return all;
+}
+
+void add_options(CLI::App& verb, BenchWords& words, bool plots) {
+  auto& options = words.options;
+  verb.add_flag("--json", words.json, "Print for a program to read");
+  verb.add_flag("--quick", options.quick,
+                "Small shapes in seconds: shows that all runs, says nothing about speed");
+  verb.add_option("--record", words.record, "Also write machine, command and results to this JSON file");
+  if (plots)
+    verb.add_option("-o,--output", words.output, "Draw throughput against chunk size into this SVG file");
+}
+
+void add_race_options(CLI::App& verb, BenchWords& words) {
+  auto& options = words.options;
+  verb.add_option("--repeats", options.race.repeats, "Runs of each contender, after one to warm up")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  verb.add_option("--budget", options.race.budget, "Seconds after which a contender does not run again")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--shape", options.shape, "Only shapes whose name contains this");
+  verb.add_flag("--no-peers", words.no_peers, "Do not compare with PyTorch");
+  verb.add_option("--peers", options.peer.folder, "Folder of serve.py; by default bench/peers is looked for");
+  verb.add_option("--python", options.peer.python, "Python that has PyTorch")->capture_default_str();
+}
+
+void run(const std::vector<const Area*>& chosen, BenchWords words, int& exit_code) {
+  LACT_CHECK(ops::fused_paths(), "[bench] --reference means nothing here: both paths are measured");
+  words.options.peers = !words.no_peers && !chosen.empty();
+  bench::Session session(words.options);
+  for (const Area* area : chosen) area->run(session);
+  LACT_CHECK(chosen.empty() || !session.results().empty(), "[bench] no shape of {} contains \"{}\"",
+             chosen.size() == 1 ? chosen[0]->name : "any area", words.options.shape);
+  report(session, words);
+  if (session.any_wrong()) exit_code = 1;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& program, int& exit_code) {
+  auto* group =
+      program.add_subcommand("bench", "How fast everything is: shares of the machine's peak, and PyTorch");
+  group->require_subcommand(0, 1);
+  show_help_when_alone(*group);
+  group->fallthrough();
+  group->footer(
+      "Every answer is compared with the reference first: a wrong one prints no speed, and the exit code is "
+      "1.\n"
+      "Contenders take turns; times are the best of all runs. See docs/benchmarks.md.\n\n"
+      "Example: lact bench ttt --shape 256x256\n"
+      "         lact bench all --json --record results.json --output chunks.svg");
+  const auto add = [&](const std::string& name, const std::string& help, std::vector<const Area*> chosen,
+                       bool plots) {
+    auto* verb = group->add_subcommand(name, help);
+    const auto words = std::make_shared<BenchWords>();
+    add_options(*verb, *words, plots);
+    if (!chosen.empty()) add_race_options(*verb, *words);
+    if (chosen.size() == 1) verb->footer(chosen[0]->footer);
+    verb->callback([chosen, words, &exit_code] { run(chosen, *words, exit_code); });
+  };
+  add("machine", "Peak of each kind of instruction, and memory bandwidth", {}, false);
+  std::vector<const Area*> all;
+  for (const Area& area : areas()) {
+    add(area.name, area.help, {&area}, area.plots);
+    all.push_back(&area);
+  }
+  add("all", "Everything, one after the other", all, true);
+}
+
+}  // namespace lact::cli

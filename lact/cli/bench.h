@@ -1,0 +1,22 @@
+// What the verbs of `lact bench` share.
+#pragma once
+
+#include <string>
+
+#include "lact/eval/bench/areas.h"
+
+namespace lact::cli {
+
+struct BenchWords {
+  eval::bench::BenchOptions options;
+  bool json = false, no_peers = false;
+  std::string output, record;
+};
+
+/// Forward, loss, backward, clipping and AdamW, as `lact lm train` does them.
+eval::bench::TrainStep make_train_step(const std::shared_ptr<models::LanguageModel>& model);
+
+/// Prints what was measured, and writes the files that the words ask for.
+void report(const eval::bench::Session& session, const BenchWords& words);
+
+}  // namespace lact::cli

@@ -1,0 +1,69 @@
+// What `lact bench` prints and writes.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "lact/base/error.h"
+#include "lact/base/log.h"
+#include "lact/base/terminal.h"
+#include "lact/cli/bench.h"
+#include "lact/io/atomic_file.h"
+
+namespace lact::cli {
+
+namespace {
+
+using options::Json;
+
+/// The command line as it was typed, as far as spaces tell.
+std::string command() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  const size_t program = text.find(' ');
+  return "lact" + (program == std::string::npos ? "" : text.substr(program));
+}
+
+Json results_json(const eval::bench::Session& session) {
+  Json results = Json::array();
+  for (const auto& row : session.results()) results.push_back(to_json(row));
+  return {{"machine", to_json(session.machine())}, {"command", command()}, {"results", results}};
+}
+
+const char* const kLegend =
+    "peak: share of the machine's peak (decode: of its memory bandwidth). x bf16, x f32: times faster than "
+    "PyTorch.\n"
+    "x ref.: times faster than the reference form. memory: beyond the inputs; of PT: share of PyTorch's.\n";
+
+}  // namespace
+
+void report(const eval::bench::Session& session, const BenchWords& words) {
+  const Json json = results_json(session);
+  if (!words.output.empty()) {
+    for (const auto& plot : session.plots) eval::write_svg(words.output, plot);
+    if (!session.plots.empty()) log::info("wrote {}", words.output);
+  }
+  if (!words.record.empty()) {
+    const auto folder = std::filesystem::path(words.record).parent_path();
+    std::error_code error;
+    if (!folder.empty()) std::filesystem::create_directories(folder, error);
+    LACT_CHECK(!error, "{}: cannot be created: {}", folder.string(), error.message());
+    io::write_file_atomically(words.record, [&](io::FileWriter& file) { file.write(json.dump(2) + "\n"); });
+    log::info("wrote {}", words.record);
+  }
+  if (words.json) {
+    std::cout << json.dump(2) << "\n";
+    return;
+  }
+  std::cout << machine_text(session.machine());
+  if (session.results().empty()) return;
+  std::cout << "\n" << eval::bench::table(session.results()) << "\n" << kLegend;
+  const int columns = std::min(100, terminal_columns(STDOUT_FILENO) - 1);
+  for (const auto& plot : session.plots) std::cout << "\n" << eval::terminal_chart(plot, columns, 18);
+}
+
+}  // namespace lact::cli

@@ -1,0 +1,91 @@
+// `lact bench` as a user runs it.
+#include <nlohmann/json.hpp>
+
+#include "support/program.h"
+
+namespace lact {
+namespace {
+
+using lact::testing::expect_mistake;
+using lact::testing::run_program;
+using ::testing::HasSubstr;
+
+class BenchArea : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(BenchArea, QuickGivesRowsOfFiniteFigures) {
+  const std::string area = GetParam();
+  const auto outcome = run_program("--threads 1 -q bench " + area + " --quick --json --no-peers --repeats 1");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  for (const char* limit : {"f32_gflops", "peak_gflops", "read_gb_per_s", "copy_gb_per_s"}) {
+    EXPECT_GT(json.at("machine").at(limit).get<double>(), 0) << limit;
+  }
+  EXPECT_TRUE(json.at("machine").at("pytorch").is_null());
+  EXPECT_THAT(json.at("command").get<std::string>(), HasSubstr("bench " + area));
+  ASSERT_FALSE(json.at("results").empty());
+  for (const auto& row : json.at("results")) {
+    EXPECT_EQ(row.at("area"), area);
+    EXPECT_GT(row.at("seconds").get<double>(), 0) << row.dump();
+    for (const char* name : {"shape", "rule", "pass", "share_of_peak", "vs_pytorch_bf16", "vs_pytorch_f32",
+                             "extra_memory_mb", "memory_vs_pytorch", "max_error"}) {
+      EXPECT_TRUE(row.contains(name)) << name;
+    }
+    EXPECT_TRUE(row.at("memory_vs_pytorch").is_null());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BenchArea,
+                         ::testing::Values("ttt", "newton-schulz", "attention", "lm", "decode", "chunks",
+                                           "million", "profile"));
+
+TEST(BenchVerb, MachinePrintsItsLimits) {
+  const auto text = run_program("--threads 1 bench machine --quick").out;
+  EXPECT_THAT(text, HasSubstr("GFLOP/s"));
+  const auto json = nlohmann::json::parse(run_program("--threads 1 bench machine --quick --json").out);
+  EXPECT_TRUE(json.at("results").empty());
+}
+
+TEST(BenchVerb, ChunksAreDrawnAndRecorded) {
+  const lact::testing::TemporaryFolder folder;
+  const auto outcome = run_program("--threads 1 bench chunks --quick --no-peers --repeats 1 --shape gd -o '" +
+                                   folder / "c.svg" + "' --record '" + folder / "new/r.json" + "'");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("Throughput against chunk size"));
+  EXPECT_THAT(lact::testing::read_file(folder / "c.svg"), HasSubstr("<svg"));
+  EXPECT_TRUE(nlohmann::json::parse(lact::testing::read_file(folder / "new/r.json")).contains("machine"));
+}
+
+TEST(BenchVerb, WithoutPythonItsFiguresAreNull) {
+  const auto outcome = run_program(
+      "--threads 1 bench ttt --quick --json --repeats 1 --shape 16x32 --python /nowhere/python --peers "
+      "'" LACT_SOURCE_DIR "/bench/peers'");
+  EXPECT_EQ(outcome.exit_code, 2);  // a named folder must work
+  const auto looked_for =
+      run_program("--threads 1 bench ttt --quick --json --repeats 1 --shape 16x32 --python /nowhere/python");
+  ASSERT_EQ(looked_for.exit_code, 0) << looked_for.err;
+  EXPECT_THAT(looked_for.err, HasSubstr("not compared with PyTorch"));
+  for (const auto& row : nlohmann::json::parse(looked_for.out).at("results")) {
+    EXPECT_TRUE(row.at("vs_pytorch_f32").is_null());
+    EXPECT_GT(row.at("seconds").get<double>(), 0);
+  }
+}
+
+TEST(BenchVerb, AlonePrintsHelp) {
+  const auto outcome = run_program("bench");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("newton-schulz"));
+}
+
+TEST(BenchVerb, MistakesAreOneSentence) {
+  expect_mistake("bench tttt", "tttt");
+  expect_mistake("bench ttt --repeats 0", "--repeats");
+  expect_mistake("bench ttt --output x.svg", "--output");
+  expect_mistake("bench machine --shape 3", "--shape");
+  expect_mistake("--reference bench ttt --quick", "--reference means nothing here");
+  expect_mistake("bench ttt --quick --peers /nowhere", "/nowhere: there is no serve.py");
+  expect_mistake("-q --threads 1 bench ttt --quick --no-peers --shape nothing",
+                 "no shape of ttt contains \"nothing\"");
+}
+
+}  // namespace
+}  // namespace lact
