@@ -138,6 +138,13 @@ LACT_INLINE const Number* row_of(HeadRows rows, int64_t row) {
   return static_cast<const Number*>(rows.numbers) + row * rows.stride;
 }
 
+template <class Number>
+LACT_INLINE void write_row(const float* from, int64_t width, float factor, Number* to) {
+  int64_t i = 0;
+  for (; i + kLanes <= width; i += kLanes) store(to + i, load(from + i) * factor);
+  for (; i < width; ++i) narrow(to + i, from[i] * factor);
+}
+
 /// Asks for rows [begin, end) early: rows of one head lie far apart, which no hardware foresees.
 template <class Number>
 LACT_INLINE void ask_for_rows(HeadRows rows, int64_t begin, int64_t end, int64_t width) {

@@ -230,10 +230,7 @@ template <class Number>
 void write_rows(const float* from, int64_t from_stride, int64_t rows, int64_t width, float scale,
                 HeadOutput to) {
   for (int64_t r = 0; r < rows; ++r, from += from_stride) {
-    Number* row = static_cast<Number*>(to.numbers) + r * to.stride;
-    int64_t i = 0;
-    for (; i + kLanes <= width; i += kLanes) store(row + i, load(from + i) * scale);
-    for (; i < width; ++i) narrow(row + i, from[i] * scale);
+    write_row(from, width, scale, static_cast<Number*>(to.numbers) + r * to.stride);
   }
 }
 

@@ -152,11 +152,8 @@ void write_out(const Tiles<Operand>& at, const QueriesAndKeys& piece, int64_t wi
     const float sum = total(load(at.sums + r * kLanes));
     // A query that sees nothing gives zeros.
     const float factor = sum == 0 ? 0 : 1 / sum;
-    auto* to = static_cast<Number*>(out.numbers) + (piece.begin + r) * out.stride;
-    const float* from = at.out + r * at.columns;
-    int64_t i = 0;
-    for (; i + kLanes <= width; i += kLanes) store(to + i, load(from + i) * factor);
-    store_some(to + i, load(from + i) * factor, width - i);
+    write_row(at.out + r * at.columns, width, factor,
+              static_cast<Number*>(out.numbers) + (piece.begin + r) * out.stride);
     if (log_sums == nullptr) continue;
     log_sums[piece.begin + r] = sum == 0 ? __builtin_inff() : at.largest[r] + __builtin_log2f(sum);
   }

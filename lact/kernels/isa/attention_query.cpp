@@ -110,6 +110,8 @@ void add_keys(const Space& at, const AttentionHead& first_head, const NeighbourH
   for (int64_t i = 0; i < keys; i += kTogether) {
     const Number* v = row_of<Number>(first_head.v, first_key + i);
     for (int64_t h = 0; h < heads.count; ++h, v += heads.v_stride) {
+      ask_for_rows<Number>({v, first_head.v.stride}, kTogether, smaller(2 * kTogether, keys - i),
+                           first_head.value_width);
       add_values(at.scores + h * kKeys + i, v, first_head.v.stride, smaller(kTogether, keys - i),
                  first_head.value_width, at.out + h * at.columns);
     }
@@ -130,8 +132,8 @@ void stream(const AttentionHead& first_head, const NeighbourHeads& heads, int64_
   for (int64_t h = 0; h < heads.count; ++h) {
     // A query that sees nothing gives zeros.
     const float sum = at.sums[h], factor = sum == 0 ? 0 : 1 / sum;
-    Number* to = static_cast<Number*>(out.numbers) + query * out.stride + h * heads.out_stride;
-    for (int64_t i = 0; i < first_head.value_width; ++i) narrow(to + i, at.out[h * at.columns + i] * factor);
+    write_row(at.out + h * at.columns, first_head.value_width, factor,
+              static_cast<Number*>(out.numbers) + query * out.stride + h * heads.out_stride);
     if (log_sums == nullptr) continue;
     log_sums[query + h * heads.log_sums_stride] =
         sum == 0 ? __builtin_inff() : at.largest[h] + __builtin_log2f(sum);
