@@ -83,7 +83,6 @@ class Session {
 
   const std::vector<Result>& results() const { return results_; }
   std::vector<Plot> plots;  ///< what areas want drawn
-  std::string text;         ///< what areas want printed besides their rows
   bool any_wrong() const;
 
  private:
