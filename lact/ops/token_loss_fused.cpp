@@ -117,8 +117,8 @@ at::Tensor defined_or_empty(const at::Tensor& x, const at::Tensor& like) {
 }
 
 /// A mean of losses gives every token the same upstream gradient, so the forward pass computes the gradients
-/// for an upstream of one while it has the logits; the backward pass scales them. Only if the upstream
-/// gradients differ, or a second time, the logits are made again.
+/// for an upstream of one while it has the logits; the backward pass scales them. Only for the weight's
+/// gradient under upstream gradients that differ, and for a second backward pass, the logits are made again.
 struct TokenLosses : torch::autograd::Function<TokenLosses> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,
                             const at::Tensor& weight, const at::Tensor& wanted, bool of_hidden,
@@ -150,15 +150,16 @@ struct TokenLosses : torch::autograd::Function<TokenLosses> {
     const at::Tensor &hidden = saved[0], &weight = saved[1];
     const bool of_hidden = context->needs_input_grad(0), of_weight = context->needs_input_grad(1);
     const at::Tensor upstream = incoming[0].contiguous();
-    const at::Tensor any = upstream[0];
-    at::Tensor dhidden, dweight;
-    if (context->saved_data["fresh"].toBool() && upstream.eq(any).all().item<bool>()) {
-      if (of_hidden) dhidden = context->saved_data["dhidden"].toTensor().mul_(any);
-      if (of_weight) dweight = context->saved_data["dweight"].toTensor().mul_(any);
-    } else {
-      const Gradients again = differentiate(saved, upstream, of_hidden, of_weight);
-      dhidden = again.dhidden;
-      dweight = again.dweight;
+    const bool fresh = context->saved_data["fresh"].toBool();
+    const bool equal = upstream.eq(upstream[0]).all().item<bool>();
+    const Gradients again =
+        differentiate(saved, upstream, of_hidden && !fresh, of_weight && !(fresh && equal));
+    at::Tensor dhidden = again.dhidden, dweight = again.dweight;
+    if (of_hidden && fresh) {
+      dhidden = context->saved_data["dhidden"].toTensor().mul_(upstream.unsqueeze(1));
+    }
+    if (of_weight && fresh && equal) {
+      dweight = context->saved_data["dweight"].toTensor().mul_(upstream[0]);
     }
     context->saved_data["fresh"] = false;
     context->saved_data["dhidden"] = context->saved_data["dweight"] = c10::IValue();
@@ -173,6 +174,7 @@ struct TokenLosses : torch::autograd::Function<TokenLosses> {
     const auto type = product_type(saved[0]);
     const at::Tensor inputs = saved[0].to(type), matrix = saved[1].to(type);
     Gradients gradients(inputs, matrix, of_hidden, of_weight);
+    if (!of_hidden && !of_weight) return gradients;
     for_each_stretch(inputs, matrix, [&](int64_t begin, int64_t count, const at::Tensor& logits) {
       Stretch{logits, targets.narrow(0, begin, count), statistics.narrow(0, begin, count)}.backward(
           upstream.narrow(0, begin, count));

@@ -39,13 +39,20 @@ void step(const AdamWStep& step, float* parameter, const float* gradient, float*
 typedef double Doubles __attribute__((vector_size(8 * kLanes)));
 
 double sum_of_squares(const float* x, int64_t count) {
-  Doubles sums = {};
-  over_row(count, [&](int64_t i, int lanes) {
-    const Doubles wide = __builtin_convertvector(read(x + i, lanes), Doubles);
-    sums = sums + wide * wide;
-  });
+  constexpr int kChains = 4;  // additions that do not wait for each other
+  Doubles sums[kChains] = {};
+  const auto add = [&](Doubles & sum, Vec value) __attribute__((always_inline)) {
+    const Doubles wide = __builtin_convertvector(value, Doubles);
+    sum = sum + wide * wide;
+  };
+  int64_t i = 0;
+  for (; i + kChains * kLanes <= count; i += kChains * kLanes) {
+    for (int chain = 0; chain < kChains; ++chain) add(sums[chain], load(x + i + chain * kLanes));
+  }
+  over_row(count - i, [&](int64_t j, int lanes) { add(sums[0], read(x + i + j, lanes)); });
+  const Doubles all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   double total = 0;
-  for (int lane = 0; lane < kLanes; ++lane) total += sums[lane];
+  for (int lane = 0; lane < kLanes; ++lane) total += all[lane];
   return total;
 }
 
