@@ -15,7 +15,7 @@ namespace lact::kernels {
 
 /// A block of tokens in the forms that products read.
 struct TokenForms {
-  const uint32_t* tiles;   ///< [tokens / 8][words of width][8]
+  const uint32_t* tiles;   ///< tile form, see products.h
   const uint32_t* panels;  ///< [width / 32][words of tokens][32]: sums over tokens
   int64_t words;           ///< of one token
   int64_t panel_stride;    ///< between panels
@@ -60,7 +60,7 @@ struct HiddenPiece {
 
   uint32_t* scratch;  ///< kHiddenScratch words of the worker's own
 };
-constexpr int64_t kHiddenScratch = 3 * 128 * 32;
+constexpr int64_t kHiddenScratch = 3 * 112 * 32;
 
 /// One term of a product summed over several: tokens times a panel form. Tokens are in tile form, or rows
 /// `row_words` apart as the hidden layer's are.

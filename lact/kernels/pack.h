@@ -2,7 +2,7 @@
 // to 32 columns, the depth to a whole number of words. Only files of kernels/isa/ include this one.
 #pragma once
 
-#include "lact/kernels/tile.h"
+#include "lact/kernels/tall_tile.h"
 
 namespace lact::kernels {
 namespace {
@@ -120,23 +120,26 @@ LACT_INLINE void read_block(const Number* from, int64_t stride, int64_t rows, in
   }
 }
 
-/// Tile form, the left operand as the inner loop reads it: [rows / 8][words of depth][8]; a tile is one
-/// stream of memory.
+/// Tile form, the left operand as the inner loop reads it: [rows / kTallRows][words of depth][kTallRows]; a
+/// tile is one stream of memory.
 template <class Operand, class Number>
 inline void pack_tiles(const Number* from, int64_t stride, int64_t rows, int64_t depth, uint32_t* to) {
   constexpr int kBlock = 16;
   const int64_t words = words_of<Operand>(depth);
   alignas(64) uint32_t block[kBlock * kBlock], turned[kBlock * kBlock];
-  for (int64_t row = 0; row < rows; row += kBlock) {
-    const int64_t count = rows - row < kBlock ? rows - row : kBlock;
+  for (int64_t row = 0; row < rows; row += kTallRows) {
+    const int64_t count = rows - row < kTallRows ? rows - row : kTallRows;
+    uint32_t* tile = to + row * words;
     for (int64_t word = 0; word < words; word += kBlock) {
       read_block<Operand>(from + row * stride, stride, count, word * Operand::kPerWord, depth, block);
       transpose_16(block, kBlock, turned, kBlock);
       const int64_t left = words - word < kBlock ? words - word : kBlock;
-      for (int64_t half = 0; half < kBlock && half < count; half += kTileRows) {
-        uint32_t* tile = to + (row + half) * words + word * kTileRows;
-        for (int64_t j = 0; j < left; ++j) {
-          for (int i = 0; i < kTileRows; ++i) tile[j * kTileRows + i] = turned[j * kBlock + half + i];
+      for (int64_t j = 0; j < left; ++j, tile += kTallRows) {
+        const uint32_t* column = turned + j * kBlock;
+        if (word + j + 1 < words && kLanes == kBlock) {
+          store_bits(tile, load_bits(column));  // the next one overwrites what is too much
+        } else {
+          for (int i = 0; i < kTallRows; ++i) tile[i] = column[i];
         }
       }
     }

@@ -1,5 +1,5 @@
 // Matrix products in pieces that one thread works on, for operands in the forms of tile.h.
-//   tile form   [rows / 8, rounded up][words of depth][8]         the left operand
+//   tile form   [rows / n, rounded up][words of depth][n]         the left operand, n = 14 or 8
 //   panel form  [columns / 32, rounded up][words of depth][32]    the right operand
 // A word is a float32, or two bfloat16 that follow each other along the depth. Both forms are padded with
 // zeros.
@@ -25,8 +25,10 @@ inline int64_t round_up_to(int64_t x, int64_t unit) { return (x + unit - 1) / un
 inline int64_t words_for(Packing packing, int64_t depth) {
   return packing == Packing::pairs ? (depth + 1) / 2 : depth;
 }
+/// Rows after which tiles of any height begin anew.
+constexpr int64_t kTileUnit = 56;
 inline int64_t tile_form_words(Packing packing, int64_t rows, int64_t depth) {
-  return round_up_to(rows, 8) * words_for(packing, depth);
+  return round_up_to(rows, kTileUnit) * words_for(packing, depth);
 }
 inline int64_t panel_form_words(Packing packing, int64_t depth, int64_t columns) {
   return round_up_to(columns, 32) * words_for(packing, depth);
@@ -53,7 +55,7 @@ struct ProductKernels {
   void (*pack_panels_transposed)(Packing packing, Rows from, int64_t depth, int64_t columns, uint32_t* to,
                                  int64_t panel_stride);
 
-  /// `rows`, a multiple of 8, of the tile form `a` times one panel.
+  /// The first `rows` of the tile form `a` times one panel.
   void (*panel_product)(Packing packing, const uint32_t* a, const uint32_t* panel, int64_t words,
                         int64_t rows, const Combine& out);
 

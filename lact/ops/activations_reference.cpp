@@ -5,9 +5,7 @@
 
 namespace lact::ops::reference {
 
-at::Tensor gated_silu(const at::Tensor& gate, const at::Tensor& up) {
-  return at::silu(gate) * up;
-}
+at::Tensor gated_silu(const at::Tensor& gate, const at::Tensor& up) { return at::silu(gate) * up; }
 
 at::Tensor silu_l2_normalize(const at::Tensor& x, double epsilon) {
   return l2_normalize(at::silu(x), epsilon);

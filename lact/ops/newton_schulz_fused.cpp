@@ -46,9 +46,9 @@ class Space {
         x_turned(words(m_, n_)),
         x_panels(words(m_, n_)),
         gram_panels(words(m_, m_)),
-        x_tiles(words(m_, n_)),
-        square_tiles(words(m_, m_)),
-        polynomial_tiles(words(m_, m_)) {
+        x_tiles(tiles(m_, n_)),
+        square_tiles(tiles(m_, m_)),
+        polynomial_tiles(tiles(m_, m_)) {
     if (!backward) return;
     y = numbers(m_ * n_), mixed = numbers(m_ * m_), symmetric = numbers(m_ * m_), y_panels = words(m_, n_);
   }
@@ -61,6 +61,10 @@ class Space {
   static at::Tensor numbers(int64_t count) { return at::empty({count}, at::kFloat); }
   at::Tensor words(int64_t rows, int64_t columns) const {
     return at::empty({rows * kernels::words_for(packing_, columns)}, at::kInt);
+  }
+
+  at::Tensor tiles(int64_t rows, int64_t columns) const {
+    return at::empty({kernels::tile_form_words(packing_, rows, columns)}, at::kInt);
   }
 
   int64_t m_, n_;
@@ -128,9 +132,11 @@ class Iteration {
 
   const uint32_t* pack_tiles(const at::Tensor& matrix, int64_t height, int64_t width,
                              const at::Tensor& tiles) {
-    loop_(height / kPanel, [&](int64_t p) {
-      kernels_.pack_tiles(packing(), {numbers(matrix) + p * kPanel * width, width}, kPanel, width,
-                          words(tiles) + p * kPanel * depth(width));
+    constexpr int64_t kRows = kernels::kTileUnit;
+    loop_((height + kRows - 1) / kRows, [&](int64_t item) {
+      const int64_t row = item * kRows;
+      kernels_.pack_tiles(packing(), {numbers(matrix) + row * width, width}, std::min(kRows, height - row),
+                          width, words(tiles) + row * depth(width));
     });
     return words(tiles);
   }

@@ -15,6 +15,9 @@ using kernels::ProductTerm;
 /// Order of a network's matrices.
 enum Matrix { kGate, kDown, kUp };
 
+/// Words of a cache line.
+constexpr int64_t kLine = 16;
+
 class SwigluPasses final : public FastWeightPasses {
  public:
   SwigluPasses(const NetworkSizes& sizes, bool bf16)
@@ -159,8 +162,9 @@ class SwigluPasses final : public FastWeightPasses {
 
   /// Row forms over the hidden channels, `count` of them for every head of the group.
   void make_row_forms(Range heads, Range block, int64_t count) {
-    row_words_ = kernels::words_for(packing_, panels_ * kPanel);
-    row_form_size_ = kernels::round_up_to(block.size(), 8) * row_words_;
+    // Rows a power of two apart would fight for the same places in the cache.
+    row_words_ = kernels::words_for(packing_, panels_ * kPanel) + kLine;
+    row_form_size_ = kernels::round_up_to(block.size(), kernels::kTileUnit) * row_words_;
     row_form_stride_ = heads.size() * row_form_size_;
     row_forms_ = row_memory_.words(count * row_form_stride_);
   }

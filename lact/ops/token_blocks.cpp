@@ -33,7 +33,7 @@ void PackedTokens::pack(const HeadTokens& tokens, Range heads, Range block, kern
   const int64_t per_word = packing == kernels::Packing::pairs ? 2 : 1;
   words_ = kernels::words_for(packing, width);
   panel_stride_ = kernels::words_for(packing, count) * kPanel;
-  tiles_size_ = kernels::round_up_to(count, 8) * words_;
+  tiles_size_ = kernels::tile_form_words(packing, count, width);
   panels_size_ = panels_of(width) * panel_stride_;
   tiles_ = needs.tiles ? tiles_memory_.words(heads.size() * tiles_size_) : nullptr;
   panels_ = needs.panels ? panels_memory_.words(heads.size() * panels_size_) : nullptr;

@@ -13,8 +13,8 @@ namespace lact::ops::fused {
 constexpr int64_t kPanel = 32;
 /// Tokens of one head that are packed and worked on together, and tokens of one piece of work in a product
 /// over them.
-constexpr int64_t kBlock = 512;
-constexpr int64_t kSlice = 64;
+constexpr int64_t kBlock = 8 * kernels::kTileUnit;
+constexpr int64_t kSlice = kernels::kTileUnit;
 
 inline int64_t panels_of(int64_t width) { return (width + kPanel - 1) / kPanel; }
 inline int64_t slices_of(int64_t tokens) { return (tokens + kSlice - 1) / kSlice; }

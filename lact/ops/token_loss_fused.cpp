@@ -3,6 +3,7 @@
 
 #include "lact/kernels/token_loss.h"
 #include "lact/ops/dtypes.h"
+#include "lact/ops/matrix_product.h"
 #include "lact/ops/token_loss.h"
 #include "lact/ops/work_items.h"
 
@@ -73,6 +74,18 @@ struct Stretch {
   }
 };
 
+/// out = a b, or out += a b.
+void multiply_into(at::Tensor out, const at::Tensor& a, const at::Tensor& b, bool accumulate) {
+  if (can_multiply(out) && can_multiply(a) && can_multiply(b)) return multiply(out, a, b, {accumulate});
+  if (!accumulate) {
+    at::mm_out(out, a, b);
+  } else if (out.scalar_type() == a.scalar_type()) {
+    out.addmm_(a, b);
+  } else {
+    out.add_(at::mm(a, b));
+  }
+}
+
 /// Calls body(first token, count, their logits) for each stretch, all in the same memory.
 template <class Body>
 void for_each_stretch(const at::Tensor& hidden, const at::Tensor& weight, const Body& body) {
@@ -82,7 +95,7 @@ void for_each_stretch(const at::Tensor& hidden, const at::Tensor& weight, const 
   for (int64_t begin = 0; begin < tokens; begin += length) {
     const int64_t count = std::min(length, tokens - begin);
     at::Tensor logits = space.narrow(0, 0, count);
-    at::mm_out(logits, hidden.narrow(0, begin, count), weight.t());
+    multiply_into(logits, hidden.narrow(0, begin, count), weight.t(), false);
     body(begin, count, logits);
   }
 }
@@ -97,17 +110,8 @@ struct Gradients {
   }
   void add(const at::Tensor& dlogits, const at::Tensor& hidden, const at::Tensor& matrix, int64_t begin) {
     const int64_t count = dlogits.size(0);
-    if (dhidden.defined()) {
-      at::Tensor part = dhidden.narrow(0, begin, count);
-      at::mm_out(part, dlogits, matrix);
-    }
-    if (!dweight.defined()) return;
-    const at::Tensor tokens = hidden.narrow(0, begin, count);
-    if (dweight.scalar_type() == dlogits.scalar_type()) {
-      dweight.addmm_(dlogits.t(), tokens);
-    } else {
-      dweight.add_(at::mm(dlogits.t(), tokens));
-    }
+    if (dhidden.defined()) multiply_into(dhidden.narrow(0, begin, count), dlogits, matrix, false);
+    if (dweight.defined()) multiply_into(dweight, dlogits.t(), hidden.narrow(0, begin, count), true);
   }
   at::Tensor dhidden, dweight;
 };

@@ -91,7 +91,7 @@ TEST_P(Products, MultiplyWholeNumbersExactly) {
 TEST_P(Products, CombineWithAnotherMatrix) {
   const auto& kernel = products_kernels();
   const auto a = numbers(16 * 8), b = numbers(8 * 32), base = numbers(16 * 32);
-  std::vector<uint32_t> tiles(16 * 8), panel(8 * 32);
+  std::vector<uint32_t> tiles(static_cast<size_t>(tile_form_words(Packing::singles, 16, 8))), panel(8 * 32);
   kernel.pack_tiles(Packing::singles, {a.data(), 8}, 16, 8, tiles.data());
   kernel.pack_panels(Packing::singles, {b.data(), 32}, 8, 32, panel.data(), 0);
   std::vector<float> plain(16 * 32), combined = base;

@@ -8,6 +8,7 @@
 #include "lact/eval/bench/lm_problem.h"
 #include "lact/eval/bench/work.h"
 #include "lact/models/lm/stream.h"
+#include "lact/ops/compressed_linear.h"
 
 namespace lact::eval::bench {
 
@@ -16,14 +17,24 @@ namespace {
 /// How the weights are kept.
 struct Format {
   std::string name;
+  ops::WeightFormat weights;
   double bytes_per_weight;
   at::ScalarType activations;
 };
 
-std::vector<Format> formats() { return {{"f32", 4, at::kFloat}, {"bf16", 2, at::kBFloat16}}; }
+std::vector<Format> formats() {
+  using ops::WeightFormat;
+  // int8 has a float32 scale for every 128 weights.
+  return {{"f32", WeightFormat::f32, 4, at::kFloat},
+          {"bf16", WeightFormat::bf16, 2, at::kBFloat16},
+          {"int8", WeightFormat::int8, 1 + 4.0 / 128, at::kBFloat16}};
+}
 
-void use_format(models::LanguageModel& model, const Format& format) {
-  model.set_compute_type(format.activations);
+std::shared_ptr<models::LanguageModel> make_model_in(const Format& format, const models::LmConfig& config) {
+  const auto model = make_model(config);
+  if (format.weights != ops::WeightFormat::f32) model->compress_weights(format.weights);
+  model->set_compute_type(format.activations);
+  return model;
 }
 
 constexpr int64_t kCheckedOneByOne = 8;
@@ -34,6 +45,7 @@ options::Json peer_request(const models::LmConfig& config, int64_t depth, int64_
 
 /// Seconds per token at a depth.
 std::optional<double> measure(Session& session, const NamedConfig& named, const Format& format,
+                              const std::shared_ptr<models::LanguageModel>& reference,
                               const std::shared_ptr<models::LanguageModel>& model, int64_t depth,
                               int64_t count) {
   const models::LmConfig& config = named.config;
@@ -44,14 +56,11 @@ std::optional<double> measure(Session& session, const NamedConfig& named, const 
   const int64_t checked = std::min(depth, config.chunk_size + kCheckedOneByOne) + 1;
   const at::Tensor check_ids = random_ids(config, checked + kCheckedOneByOne);
   trial.error = [&] {
-    const double error = logits_error(model, check_ids, kCheckedOneByOne, format.activations);
-    use_format(*model, format);
-    return error;
+    return logits_error(reference, model, check_ids, kCheckedOneByOne, format.activations);
   };
   trial.tolerance = lm_tolerance(format.activations);
 
   const at::Tensor ids = random_ids(config, std::max<int64_t>(depth, count));
-  use_format(*model, format);
   if (depth >= config.chunk_size) log::info("reading {} tokens", depth);
   models::LmStream stream(model);
   stream.read({ids.data_ptr<int64_t>(), size_t(depth)});
@@ -82,12 +91,13 @@ void bench_decode(Session& session) {
       session.quick() ? std::vector<int64_t>{0, 64} : std::vector<int64_t>{0, 32768};
   const int64_t count = session.quick() ? 3 : 16;
   for (const auto& named : models) {
-    const auto model = make_model(named.config);
+    const auto reference = make_model(named.config);
     for (const Format& format : formats()) {
       if (!session.wants(named.name + " " + format.name)) continue;
+      const auto model = make_model_in(format, named.config);
       std::optional<double> shallow;
       for (const int64_t depth : depths) {
-        const auto seconds = measure(session, named, format, model, depth, count);
+        const auto seconds = measure(session, named, format, reference, model, depth, count);
         if (seconds && shallow)
           session.note(fmt::format("{:.2f} times that at depth 0", *seconds / *shallow));
         if (depth == 0) shallow = seconds;

@@ -45,7 +45,7 @@ std::optional<double> measure_prefill(Session& session, const Plan& plan,
   const at::Tensor ids = random_ids(plan.model.config, tokens);
   Trial trial;
   trial.row = {"lm", shape_name(plan, tokens), "", "prefill", precision};
-  trial.error = [&] { return logits_error(model, ids, 0, type_of(precision)); };
+  trial.error = [&] { return logits_error(model, model, ids, 0, type_of(precision)); };
   trial.tolerance = lm_tolerance(type_of(precision));
   trial.run = [&] {
     models::LmStream stream(model);

@@ -87,11 +87,12 @@ double gradient_error(models::LanguageModel& model, const at::Tensor& ids, at::S
   return norm_error(found, expected);
 }
 
-double logits_error(const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids,
+double logits_error(const std::shared_ptr<models::LanguageModel>& reference,
+                    const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids,
                     int64_t one_by_one, at::ScalarType type) {
   at::Tensor expected, found;
-  model->set_compute_type(at::kFloat);
-  with_paths(false, [&] { expected = logits(model, ids, one_by_one); });
+  reference->set_compute_type(at::kFloat);
+  with_paths(false, [&] { expected = logits(reference, ids, one_by_one); });
   model->set_compute_type(type);
   with_paths(true, [&] { found = logits(model, ids, one_by_one); });
   return largest_error({found}, {expected});

@@ -30,8 +30,9 @@ options::Json peer_sizes(const models::LmConfig& config);
 double gradient_error(models::LanguageModel& model, const at::Tensor& ids, at::ScalarType type);
 
 /// The largest relative difference of the logits after reading ids [1, T], or of those of the next tokens,
-/// read one by one.
-double logits_error(const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids,
+/// read one by one. The reference, which may be the model itself, runs in float32.
+double logits_error(const std::shared_ptr<models::LanguageModel>& reference,
+                    const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids,
                     int64_t one_by_one, at::ScalarType type);
 
 double lm_tolerance(at::ScalarType type);

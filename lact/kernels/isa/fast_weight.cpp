@@ -1,6 +1,7 @@
 #include "lact/kernels/fast_weight.h"
 
 #include "lact/kernels/pack.h"
+#include "lact/kernels/wide_tile.h"
 
 namespace lact::kernels::LACT_ISA {
 
@@ -8,8 +9,9 @@ namespace {
 
 /// Tokens, in words, whose stages are finished before they are summed: three panels of them stay in the first
 /// cache.
-constexpr int64_t kStretchWords = 128;
-constexpr int kTile = kTileRows * kPanel;
+constexpr int64_t kStretchWords = 112;
+constexpr int kTile = kTallRows * kPanel;
+static_assert(kStretchWords % kTallRows == 0 && kHiddenScratch == 3 * kStretchWords * kPanel);
 
 struct Tiles {
   alignas(64) float gate[kTile], up[kTile], pull[kTile];
@@ -31,22 +33,21 @@ LACT_INLINE Hidden hidden_at(const Tiles& tiles, int at) {
 
 template <class Operand>
 LACT_INLINE void product_tile(const TokenForms& tokens, int64_t first, const uint32_t* panel, float* to) {
-  tile_product<Operand, false>({tokens.tiles + first * tokens.words, 1, kTileRows}, panel, tokens.words, to,
-                               kPanel);
+  sliver_product<Operand, false>(tokens.tiles + first * tokens.words, panel, tokens.words, to, kPanel);
 }
 
-/// The numbers [tokens][32] of a block, 8 tokens from `first` on; zeros after the last token.
+/// The numbers [tokens][32] of a block, a tile of tokens from `first` on; zeros after the last token.
 template <class Number>
 LACT_INLINE void read_kept(const void* kept, int64_t first, int64_t tokens, float* to) {
   const Number* from = static_cast<const Number*>(kept) + first * kPanel;
-  const int64_t count = tokens - first < kTileRows ? tokens - first : kTileRows;
+  const int64_t count = tokens - first < kTallRows ? tokens - first : kTallRows;
   for (int64_t i = 0; i < count * kPanel; i += kLanes) store(to + i, load(from + i));
   for (int64_t i = count * kPanel; i < kTile; i += kLanes) store(to + i, Vec{});
 }
 template <class Number>
 LACT_INLINE void write_kept(void* kept, int64_t first, int64_t tokens, const float* from) {
   Number* to = static_cast<Number*>(kept) + first * kPanel;
-  const int64_t count = tokens - first < kTileRows ? tokens - first : kTileRows;
+  const int64_t count = tokens - first < kTallRows ? tokens - first : kTallRows;
   for (int64_t i = 0; i < count * kPanel; i += kLanes) store(to + i, load(from + i));
 }
 
@@ -61,11 +62,11 @@ LACT_INLINE void store_row(uint32_t* rows, int64_t words, int64_t token, int col
   store(reinterpret_cast<typename Operand::Number*>(rows + token * words) + column, value);
 }
 
-/// Runs stage(row, column) for the 8 x 32 tile: first rows that share a word, then columns; `put` gets the
+/// Runs stage(row, column) for the tile: first rows that share a word, then columns; `put` gets the
 /// results of both rows.
 template <class Operand, class Stage, class Put>
 LACT_INLINE void for_each_word(const Stage& stage, const Put& put) {
-  for (int row = 0; row < kTileRows; row += Operand::kPerWord) {
+  for (int row = 0; row < kTallRows; row += Operand::kPerWord) {
     for (int column = 0; column < kPanel; column += kLanes) {
       const auto even = stage(row, column);
       const auto odd = Operand::kPerWord == 2 ? stage(row + 1, column) : even;
@@ -74,12 +75,13 @@ LACT_INLINE void for_each_word(const Stage& stage, const Put& put) {
   }
 }
 
-/// sum [32][columns] += Aᵀ B.
+/// sum [32][columns] += Aᵀ B: two panels of B at a time.
 template <class Operand>
-LACT_INLINE void add_outer(const uint32_t* a_panel, const uint32_t* b_panel, int64_t words, float* sum,
-                           int64_t stride) {
+LACT_INLINE void add_outer(const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,
+                           int64_t panels, int64_t words, float* sum, int64_t stride) {
   for (int r = 0; r < kPanel; r += kTileRows) {
-    tile_product<Operand, true>({a_panel + r, 1, kPanel}, b_panel, words, sum + r * stride, stride);
+    row_product<Operand, true>({a_panel + r, 1, kPanel}, b_panels, panel_stride, panels, words,
+                               sum + r * stride, stride);
   }
 }
 
@@ -91,14 +93,18 @@ LACT_INLINE void add_sums(const HiddenPiece& piece, int64_t first, int64_t words
   const uint32_t* gate = piece.scratch;
   const uint32_t* up = gate + kStretchWords * kPanel;
   const uint32_t* down = up + kStretchWords * kPanel;
-  for (int64_t p = 0; p < panels_of(piece.in_width); ++p) {
+  const int64_t in_panels = panels_of(piece.in_width);
+  for (int64_t p = 0; p < in_panels; p += 2) {
     const uint32_t* x = piece.x.panels + p * piece.x.panel_stride + offset;
-    add_outer<Operand>(gate, x, words, piece.gate_sum + p * kPanel, piece.sum_in);
-    add_outer<Operand>(up, x, words, piece.up_sum + p * kPanel, piece.sum_in);
+    const int64_t panels = in_panels - p < 2 ? 1 : 2;
+    add_outer<Operand>(gate, x, piece.x.panel_stride, panels, words, piece.gate_sum + p * kPanel,
+                       piece.sum_in);
+    add_outer<Operand>(up, x, piece.x.panel_stride, panels, words, piece.up_sum + p * kPanel, piece.sum_in);
   }
   for (int64_t p = 0; p < panels_of(piece.out_width); ++p) {
     const uint32_t* pull = piece.pull.panels + p * piece.pull.panel_stride + offset;
-    add_outer<Operand>(pull, down, words, piece.down_sum + p * kPanel * piece.sum_hidden, piece.sum_hidden);
+    panel_outer_product<Operand>(pull, down, words, piece.down_sum + p * kPanel * piece.sum_hidden,
+                                 piece.sum_hidden);
   }
 }
 
@@ -108,7 +114,7 @@ LACT_INLINE void in_stretches(const HiddenPiece& piece, const Tile& tile) {
   constexpr int64_t kStretch = kStretchWords * Operand::kPerWord;
   for (int64_t begin = 0; begin < piece.tokens; begin += kStretch) {
     const int64_t count = piece.tokens - begin < kStretch ? piece.tokens - begin : kStretch;
-    for (int64_t t = 0; t < count; t += kTileRows) tile(begin + t, t / Operand::kPerWord * kPanel);
+    for (int64_t t = 0; t < count; t += kTallRows) tile(begin + t, t / Operand::kPerWord * kPanel);
     add_sums<Operand>(piece, begin, words_of<Operand>(count));
   }
 }
@@ -121,14 +127,14 @@ LACT_INLINE void put_panel(const HiddenPiece& piece, int which, int64_t at, Vec 
 template <class Operand, class Number>
 void apply(const HiddenPiece& piece) {
   Tiles tiles;
-  for (int64_t t = 0; t < piece.tokens; t += kTileRows) {
+  for (int64_t t = 0; t < piece.tokens; t += kTallRows) {
     product_tile<Operand>(piece.x, t, piece.gate, tiles.gate);
     product_tile<Operand>(piece.x, t, piece.up, tiles.up);
     if (piece.kept.gate != nullptr) {
       write_kept<Number>(piece.kept.gate, t, piece.tokens, tiles.gate);
       write_kept<Number>(piece.kept.up, t, piece.tokens, tiles.up);
     }
-    for (int row = 0; row < kTileRows; ++row) {
+    for (int row = 0; row < kTallRows; ++row) {
       for (int column = 0; column < kPanel; column += kLanes) {
         const Vec gate = load(tiles.gate + row * kPanel + column),
                   up = load(tiles.up + row * kPanel + column);
@@ -222,7 +228,7 @@ void descend_backward(const HiddenPiece& piece) {
     product_tile<Operand>(piece.x, t, piece.gate_factor, tiles.gate_factor);
     product_tile<Operand>(piece.x, t, piece.up_factor, tiles.up_factor);
     product_tile<Operand>(piece.pull, t, piece.down_factor, tiles.down_factor);
-    Vec rate_sums[kTileRows][3] = {};
+    Vec rate_sums[kTallRows][3] = {};
     const auto stage = [&](int row, int column) {
       const int at = row * kPanel + column;
       const Hidden h = hidden_at(tiles, at);
@@ -258,7 +264,7 @@ void descend_backward(const HiddenPiece& piece) {
       put_panel<Operand>(piece, 1, at, even.up, odd.up);
       put_panel<Operand>(piece, 2, at, even.pull, odd.pull);
     });
-    for (int row = 0; row < kTileRows && t + row < piece.tokens; ++row) {
+    for (int row = 0; row < kTallRows && t + row < piece.tokens; ++row) {
       piece.gate_rate_sum[t + row] = sum(rate_sums[row][0]);
       piece.up_rate_sum[t + row] = sum(rate_sums[row][1]);
       piece.down_rate_sum[t + row] = sum(rate_sums[row][2]);

@@ -1,6 +1,7 @@
 // The products of the fast-weight passes that belong to no hidden channel: see fast_weight.h.
 #include "lact/kernels/fast_weight.h"
 #include "lact/kernels/pack.h"
+#include "lact/kernels/wide_tile.h"
 
 namespace lact::kernels::LACT_ISA {
 
@@ -38,24 +39,30 @@ LACT_INLINE void store_tile(const float* tile, Number* to, int64_t stride, int64
   }
 }
 
+/// tile = tokens · panel, or added to it.
+template <class Operand>
+LACT_INLINE void add_term(const ProductTerm& term, int64_t token, const uint32_t* panel, bool add,
+                          float* tile) {
+  if (term.row_words == 0) {
+    const uint32_t* tokens = term.tokens + token * term.words;
+    if (add) return sliver_product<Operand, true>(tokens, panel, term.words, tile, kPanel);
+    return sliver_product<Operand, false>(tokens, panel, term.words, tile, kPanel);
+  }
+  const uint32_t* tokens = term.tokens + token * term.row_words;
+  if (add) return tall_product<Operand, true>(tokens, term.row_words, panel, term.words, tile, kPanel);
+  tall_product<Operand, false>(tokens, term.row_words, panel, term.words, tile, kPanel);
+}
+
 template <class Operand, class Number>
 void product(const ProductTerm* terms, int64_t count, int64_t tokens, int64_t columns, Number* out,
              int64_t stride) {
-  alignas(64) float tile[kTileRows * kPanel];
+  alignas(64) float tile[kTallRows * kPanel];
   for (int64_t p = 0; p < panels_of(columns); ++p) {
-    for (int64_t t = 0; t < tokens; t += kTileRows) {
+    for (int64_t t = 0; t < tokens; t += kTallRows) {
       for (int64_t i = 0; i < count; ++i) {
-        const ProductTerm& term = terms[i];
-        const Strided a = term.row_words == 0 ? Strided{term.tokens + t * term.words, 1, kTileRows}
-                                              : Strided{term.tokens + t * term.row_words, term.row_words, 1};
-        const uint32_t* panel = term.panels + p * kPanel * term.words;
-        if (i == 0) {
-          tile_product<Operand, false>(a, panel, term.words, tile, kPanel);
-        } else {
-          tile_product<Operand, true>(a, panel, term.words, tile, kPanel);
-        }
+        add_term<Operand>(terms[i], t, terms[i].panels + p * kPanel * terms[i].words, i > 0, tile);
       }
-      const int64_t rows = tokens - t < kTileRows ? tokens - t : kTileRows;
+      const int64_t rows = tokens - t < kTallRows ? tokens - t : kTallRows;
       const int64_t left = columns - p * kPanel;
       store_tile(tile, out + t * stride + p * kPanel, stride, rows, left < kPanel ? left : kPanel);
     }
@@ -65,14 +72,15 @@ void product(const ProductTerm* terms, int64_t count, int64_t tokens, int64_t co
 template <class Operand>
 void add_outer_products(const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,
                         int64_t words, int64_t columns, float* sum, int64_t sum_stride) {
-  constexpr int64_t kStretch = 128;
+  constexpr int64_t kStretch = 112;
   for (int64_t first = 0; first < words; first += kStretch) {
     const int64_t depth = words - first < kStretch ? words - first : kStretch;
-    for (int64_t p = 0; p < panels_of(columns); ++p) {
+    for (int64_t p = 0; p < panels_of(columns); p += 2) {
+      const int64_t panels = panels_of(columns) - p < 2 ? 1 : 2;
       for (int r = 0; r < kPanel; r += kTileRows) {
-        tile_product<Operand, true>({a_panel + first * kPanel + r, 1, kPanel},
-                                    b_panels + p * panel_stride + first * kPanel, depth,
-                                    sum + r * sum_stride + p * kPanel, sum_stride);
+        row_product<Operand, true>({a_panel + first * kPanel + r, 1, kPanel},
+                                   b_panels + p * panel_stride + first * kPanel, panel_stride, panels, depth,
+                                   sum + r * sum_stride + p * kPanel, sum_stride);
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "lact/kernels/gemm.h"
 
 #include "lact/kernels/pack.h"
+#include "lact/kernels/tall_tile.h"
 
 namespace lact::kernels::LACT_ISA {
 extern const GemmKernels gemm;
@@ -12,43 +13,21 @@ static_assert(kGemmPanel == kPanel && kGemmOverrun >= kLanes);
 // long depths the taller tile beats the 8 x 2 of tile.h by a tenth: it loads less of B.
 constexpr int kRows = kLanes == 16 ? 14 : 6;
 
-/// Rows that lie `stride` words apart. Every fifth row has a pointer of its own and the others an offset from
-/// it that they share: more pointers would not fit into registers.
-template <int Rows>
-struct RowForm {
+/// How a tile begins in each of the two forms of A.
+struct InRows {
   static constexpr bool kInRows = true;
-  static constexpr int kEvery = 5, kBases = (Rows + kEvery - 1) / kEvery;
-  LACT_INLINE RowForm(const uint32_t* words, int64_t stride_in_words) : stride(stride_in_words * 4) {
-    for (int i = 0; i < kBases; ++i) base[i] = reinterpret_cast<const char*>(words) + i * kEvery * stride;
+  template <int Rows>
+  static LACT_INLINE RowForm<Rows> at(const uint32_t* words, int64_t stride) {
+    return {words, stride};
   }
-  LACT_INLINE uint32_t word(int row, int k) const {
-    return *reinterpret_cast<const uint32_t*>(base[row / kEvery] + row % kEvery * stride + k * 4);
-  }
-  LACT_INLINE void advance(int words) {
-    for (int i = 0; i < kBases; ++i) base[i] += words * 4;
-  }
-  const char* base[kBases];
-  int64_t stride;
 };
-
-template <int Rows>
-struct SliverForm {
+struct InSlivers {
   static constexpr bool kInRows = false;
-  LACT_INLINE SliverForm(const uint32_t* words, int64_t) : from(words) {}
-  LACT_INLINE uint32_t word(int row, int k) const { return from[k * kRows + row]; }
-  LACT_INLINE void advance(int words) { from += words * kRows; }
-  const uint32_t* from;
-};
-
-template <class Operand, int Rows, class Form>
-LACT_INLINE void add_products(const Form& a, int k, const uint32_t* b, Vec (&sums)[Rows][kWidth]) {
-  Bits row[kWidth];
-  for (int w = 0; w < kWidth; ++w) row[w] = load_bits(b + w * kLanes);
-  for (int r = 0; r < Rows; ++r) {
-    const Bits factor = splat_bits(a.word(r, k));
-    for (int w = 0; w < kWidth; ++w) sums[r][w] = Operand::dot(sums[r][w], factor, row[w]);
+  template <int Rows>
+  static LACT_INLINE SliverForm<kRows> at(const uint32_t* words, int64_t) {
+    return SliverForm<kRows>(words);
   }
-}
+};
 
 /// What the caller asked for, of a tile that lies in `sums` [rows][kWidth * kLanes].
 template <class Number>
@@ -108,13 +87,13 @@ LACT_INLINE Place place_of(const GemmResult& result, int64_t row, int64_t column
 }
 
 /// A tile of Rows x (kWidth * kLanes) at (row, column) of the result; `columns` of it are wanted.
-template <class Operand, template <int> class Form, int Rows>
+template <class Operand, class Left, int Rows>
 void tile(const uint32_t* left, int64_t left_stride, const uint32_t* b, int64_t depth, int64_t columns,
           const GemmResult& result, int64_t row, int64_t column, Ahead& ahead) {
   const float* add = result.add ? result.add + row * result.add_stride + column : nullptr;
   const bool plain = !result.bf16 && result.bias == nullptr && columns >= kWidth * kLanes;
   Vec sums[Rows][kWidth] = {};
-  Form<Rows> a(left, left_stride);
+  auto a = Left::template at<Rows>(left, left_stride);
   // Asks for a line with every two words, first of the result, then of what is wanted next: a burst would
   // hold up the loads of B.
   const Place own = place_of(result, row, column);
@@ -160,14 +139,14 @@ void tile(const uint32_t* left, int64_t left_stride, const uint32_t* b, int64_t 
     finish(kept, Rows, columns, result, static_cast<float*>(result.to) + place, add, bias);
 }
 
-template <class Operand, template <int> class Form>
+template <class Operand, class Left>
 void multiply_rows(const uint32_t* left, int64_t stride, int64_t rows, const uint32_t* b, int64_t depth,
                    int64_t columns, const GemmResult& result, int64_t row, int64_t column, Ahead& ahead) {
   const auto part = [&]<int Rows>() {
     for (; rows >= Rows; rows -= Rows, row += Rows) {
-      tile<Operand, Form, Rows>(left, stride, b, depth, columns, result, row, column, ahead);
+      tile<Operand, Left, Rows>(left, stride, b, depth, columns, result, row, column, ahead);
       // A whole sliver ends here; a part of the last one goes on beside it.
-      left += Form<Rows>::kInRows ? Rows * stride : Rows == kRows ? stride : Rows;
+      left += Left::kInRows ? Rows * stride : Rows == kRows ? stride : Rows;
     }
   };
   part.template operator()<kRows>();
@@ -177,13 +156,13 @@ void multiply_rows(const uint32_t* left, int64_t stride, int64_t rows, const uin
   part.template operator()<1>();
 }
 
-template <class Operand, template <int> class Form>
+template <class Operand, class Left>
 void multiply_as(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int64_t depth,
                  const GemmResult& result, const GemmAhead& plan) {
   Ahead ahead(plan, right.panels);
   for (int64_t column = 0; column < columns; column += kWidth * kLanes) {
     const uint32_t* b = right.panels + column / kPanel * right.stride + column % kPanel;
-    multiply_rows<Operand, Form>(left.words, left.stride, rows, b, depth, columns - column, result, 0, column,
+    multiply_rows<Operand, Left>(left.words, left.stride, rows, b, depth, columns - column, result, 0, column,
                                  ahead);
   }
 }
@@ -192,9 +171,9 @@ void multiply(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int
               GemmResult result, GemmAhead ahead) {
   const auto multiply_by = [&]<class Operand>() {
     if (left.slivers)
-      multiply_as<Operand, SliverForm>(left, right, rows, columns, depth, result, ahead);
+      multiply_as<Operand, InSlivers>(left, right, rows, columns, depth, result, ahead);
     else
-      multiply_as<Operand, RowForm>(left, right, rows, columns, depth, result, ahead);
+      multiply_as<Operand, InRows>(left, right, rows, columns, depth, result, ahead);
   };
   if (pairs)
     multiply_by.template operator()<Pairs>();

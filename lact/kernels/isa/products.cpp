@@ -38,16 +38,15 @@ void panels_transposed(Packing packing, Rows from, int64_t depth, int64_t column
 
 template <class Operand>
 void product(const uint32_t* a, const uint32_t* panel, int64_t words, int64_t rows, const Combine& out) {
-  alignas(64) float sums[kTileRows * kPanel];
-  const bool plain = out.scale == 1 && out.keep == 0;
-  for (int64_t r = 0; r < rows; r += kTileRows) {
+  alignas(64) float sums[kTallRows * kPanel];
+  for (int64_t r = 0; r < rows; r += kTallRows) {
     float* c = out.c + r * out.c_stride;
-    if (plain) {
-      tile_product<Operand, false>({a + r * words, 1, kTileRows}, panel, words, c, out.c_stride);
+    if (out.scale == 1 && out.keep == 0 && r + kTallRows <= rows) {
+      sliver_product<Operand, false>(a + r * words, panel, words, c, out.c_stride);
       continue;
     }
-    tile_product<Operand, false>({a + r * words, 1, kTileRows}, panel, words, sums, kPanel);
-    for (int i = 0; i < kTileRows; ++i) {
+    sliver_product<Operand, false>(a + r * words, panel, words, sums, kPanel);
+    for (int i = 0; i < kTallRows && r + i < rows; ++i) {
       for (int v = 0; v < kPanel; v += kLanes) {
         Vec value = load(sums + i * kPanel + v) * out.scale;
         if (out.keep != 0) value += load(out.base + (r + i) * out.base_stride + v) * out.keep;

@@ -1,0 +1,110 @@
+// The inner loop for long depths: a tile as tall as the registers allow, 14 x 32 where they hold 16 numbers
+// each. It loads less of B per product than the 8 x 32 of tile.h: 95 % of the peak on Ice Lake instead of 85
+// %.
+#pragma once
+
+#include "lact/kernels/tile.h"
+
+namespace lact::kernels {
+namespace {
+
+constexpr int kTallRows = kLanes == 16 ? 14 : 8;
+
+/// Rows that lie `stride` words apart. Every fifth row has a pointer of its own and the others an offset from
+/// it that they share: more pointers would not fit into registers.
+template <int Rows>
+struct RowForm {
+  static constexpr int kEvery = 5, kBases = (Rows + kEvery - 1) / kEvery;
+  LACT_INLINE RowForm(const uint32_t* words, int64_t stride_in_words) : stride(stride_in_words * 4) {
+    for (int i = 0; i < kBases; ++i) base[i] = reinterpret_cast<const char*>(words) + i * kEvery * stride;
+  }
+  LACT_INLINE uint32_t word(int row, int k) const {
+    return *reinterpret_cast<const uint32_t*>(base[row / kEvery] + row % kEvery * stride + k * 4);
+  }
+  LACT_INLINE void advance(int words) {
+    for (int i = 0; i < kBases; ++i) base[i] += words * 4;
+  }
+  const char* base[kBases];
+  int64_t stride;
+};
+
+/// Words [depth][Height] of which the first rows are meant.
+template <int Height>
+struct SliverForm {
+  LACT_INLINE explicit SliverForm(const uint32_t* words) : from(words) {}
+  LACT_INLINE uint32_t word(int row, int k) const { return from[k * Height + row]; }
+  LACT_INLINE void advance(int words) { from += words * Height; }
+  const uint32_t* from;
+};
+
+template <class Operand, int Rows, class Form>
+LACT_INLINE void add_products(const Form& a, int k, const uint32_t* b, Vec (&sums)[Rows][kWidth]) {
+  Bits row[kWidth];
+  for (int w = 0; w < kWidth; ++w) row[w] = load_bits(b + w * kLanes);
+  for (int r = 0; r < Rows; ++r) {
+    const Bits factor = splat_bits(a.word(r, k));
+    for (int w = 0; w < kWidth; ++w) sums[r][w] = Operand::dot(sums[r][w], factor, row[w]);
+  }
+}
+
+/// c [Rows][2 vectors] = A B, or += A B.
+template <class Operand, bool Accumulate, int Rows, class Form>
+LACT_INLINE void form_product(Form a, const uint32_t* b, int64_t depth, float* c, int64_t c_stride) {
+  Vec sums[Rows][kWidth] = {};
+  int64_t k = 0;
+  for (; k + 2 <= depth; k += 2, b += 2 * kPanel) {
+    add_products<Operand>(a, 0, b, sums);
+    add_products<Operand>(a, 1, b + kPanel, sums);
+    a.advance(2);
+  }
+  if (k < depth) add_products<Operand>(a, 0, b, sums);
+  for (int r = 0; r < Rows; ++r) {
+    for (int w = 0; w < kWidth; ++w) {
+      float* to = c + r * c_stride + w * kLanes;
+      store(to, Accumulate ? load(to) + sums[r][w] : sums[r][w]);
+    }
+  }
+}
+
+/// c [kTallRows][32] of one tile of the left operand in tile form.
+template <class Operand, bool Accumulate>
+__attribute__((noinline)) void sliver_product(const uint32_t* a, const uint32_t* b, int64_t depth, float* c,
+                                              int64_t c_stride) {
+  if constexpr (kLanes == 16) {
+    form_product<Operand, Accumulate, kTallRows>(SliverForm<kTallRows>(a), b, depth, c, c_stride);
+  } else {
+    tile_product<Operand, Accumulate>({a, 1, kTallRows}, b, depth, c, c_stride);
+  }
+}
+
+/// The same for rows `stride` words apart.
+template <class Operand, bool Accumulate>
+__attribute__((noinline)) void tall_product(const uint32_t* a, int64_t stride, const uint32_t* b,
+                                            int64_t depth, float* c, int64_t c_stride) {
+  if constexpr (kLanes == 16) {
+    form_product<Operand, Accumulate, kTallRows>(RowForm<kTallRows>(a, stride), b, depth, c, c_stride);
+  } else {
+    tile_product<Operand, Accumulate>({a, stride, 1}, b, depth, c, c_stride);
+  }
+}
+
+/// c [32][32] += Aᵀ B for two panels.
+template <class Operand>
+__attribute__((noinline)) void panel_outer_product(const uint32_t* a, const uint32_t* b, int64_t depth,
+                                                   float* c, int64_t c_stride) {
+  if constexpr (kLanes == 16) {
+    constexpr int kHigh = 12;
+    form_product<Operand, true, kHigh>(SliverForm<kPanel>(a), b, depth, c, c_stride);
+    form_product<Operand, true, kHigh>(SliverForm<kPanel>(a + kHigh), b, depth, c + kHigh * c_stride,
+                                       c_stride);
+    form_product<Operand, true, 8>(SliverForm<kPanel>(a + 2 * kHigh), b, depth, c + 2 * kHigh * c_stride,
+                                   c_stride);
+  } else {
+    for (int r = 0; r < kPanel; r += kTileRows) {
+      tile_product<Operand, true>({a + r, 1, kPanel}, b, depth, c + r * c_stride, c_stride);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lact::kernels
