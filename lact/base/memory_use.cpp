@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <fstream>
+#include <limits>
 #include <string>
 
 namespace lact {
@@ -28,5 +29,11 @@ int64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
 
 // A fixed threshold: by itself it grows with the largest block freed, and the heap with it.
 void return_freed_memory() { mallopt(M_MMAP_THRESHOLD, 128 * 1024); }
+
+void keep_freed_memory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  mallopt(M_TOP_PAD, 64 * 1024 * 1024);
+}
 
 }  // namespace lact

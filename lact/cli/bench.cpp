@@ -5,6 +5,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/log.h"
+#include "lact/base/memory_use.h"
 #include "lact/cli/verbs.h"
 #include "lact/ops/paths.h"
 
@@ -89,6 +90,7 @@ void add_race_options(CLI::App& verb, BenchWords& words) {
 void run(const std::vector<const Area*>& chosen, BenchWords words, int& exit_code) {
   LACT_CHECK(ops::fused_paths(), "[bench] --reference means nothing here: both paths are measured");
   words.options.peers = !words.no_peers && !chosen.empty();
+  keep_freed_memory();
   bench::Session session(words.options);
   for (const Area* area : chosen) area->run(session);
   LACT_CHECK(chosen.empty() || !session.results().empty(), "[bench] no shape of {} contains \"{}\"",

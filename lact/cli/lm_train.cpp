@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "lact/base/log.h"
+#include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm.h"
 #include "lact/cli/verbs.h"
@@ -59,6 +60,7 @@ int finish(const train::TrainResult& result, const std::string& folder) {
 }
 
 int run(const CLI::App& verb, Words& words) {
+  keep_freed_memory();
   train::RunOptions options;
   options.title = "train";
   options.stop_after = words.stop_after;
@@ -111,13 +113,16 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   auto& run_config = words->run;
   auto& data = run_config.data;
   const char* const files = "Text files";
-  verb->add_option("--data", data.data, "Text files or folders, plain or gzip; without any, the built-in text");
+  verb->add_option("--data", data.data,
+                   "Text files or folders, plain or gzip; without any, the built-in text");
   verb->add_option("--tokenizer", data.tokenizer, "bytes, or a SentencePiece model")->capture_default_str();
-  verb->add_option("--valid", data.valid, "Text to validate on; without any, a share of the data")->group(files);
+  verb->add_option("--valid", data.valid, "Text to validate on; without any, a share of the data")
+      ->group(files);
   verb->add_option("--valid-share", data.valid_share, "That share, of files or of a single file's tokens")
       ->capture_default_str()
       ->group(files);
-  verb->add_option("--cache", data.cache, "Folder for tokenised text; by default beside the data")->group(files);
+  verb->add_option("--cache", data.cache, "Folder for tokenised text; by default beside the data")
+      ->group(files);
   add_fields(*verb, data.recall, "Built-in text");
   add_fields(*verb, run_config.batches, "Batches");
   add_fields(*verb, run_config.training, "Training");
