@@ -1,10 +1,10 @@
-// The pieces below the operations: loops from registers, streams through memory, small matrix products.
+// The pieces below the operations: loops from registers, streams through memory, packed matrix products.
 #include <benchmark/benchmark.h>
 
 #include <vector>
 
 #include "lact/kernels/limits.h"
-#include "lact/kernels/small_matmul.h"
+#include "lact/kernels/products.h"
 
 namespace lact::kernels {
 namespace {
@@ -24,16 +24,20 @@ void read(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-void matmul(benchmark::State& state) {
-  const int64_t n = state.range(0);
-  const std::vector<float> a(size_t(n * n), 0.5f), b(size_t(n * n), 0.25f);
-  std::vector<float> c(size_t(n * n));
+/// 448 rows, in tile form, times one panel of 32 columns.
+void product(benchmark::State& state) {
+  constexpr int64_t kRows = 448;
+  const int64_t depth = state.range(0);
+  const std::vector<uint32_t> tiles(size_t(tile_form_words(Packing::singles, kRows, depth)));
+  const std::vector<uint32_t> panel(size_t(panel_form_words(Packing::singles, depth, 32)));
+  std::vector<float> c(kRows * 32);
   for (auto _ : state) {
-    small_matmul(a.data(), b.data(), c.data(), n, n, n, 1, 0);
+    products_kernels().panel_product(Packing::singles, tiles.data(), panel.data(), depth, kRows,
+                                     {c.data(), 32});
     benchmark::DoNotOptimize(c.data());
   }
   state.counters["flop/s"] =
-      benchmark::Counter(2.0 * double(n * n * n), benchmark::Counter::kIsIterationInvariantRate);
+      benchmark::Counter(2.0 * double(kRows * depth * 32), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 }  // namespace
@@ -46,7 +50,7 @@ int main(int argc, char** argv) {
   if (table.bf16 != nullptr) benchmark::RegisterBenchmark("registers/bf16", registers, table.bf16);
   if (table.int8 != nullptr) benchmark::RegisterBenchmark("registers/int8", registers, table.int8);
   benchmark::RegisterBenchmark("read", read)->Arg(1 << 15)->Arg(1 << 19)->Arg(1 << 23)->Arg(1 << 28);
-  benchmark::RegisterBenchmark("small_matmul", matmul)->Arg(32)->Arg(64)->Arg(128)->Arg(256);
+  benchmark::RegisterBenchmark("product", product)->Arg(64)->Arg(256)->Arg(768)->Arg(1536);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -11,7 +11,7 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
              "[linear] the input has shape {}, expected [..., {}]", x.sizes().vec(), weight.size(1));
   LACT_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == weight.size(0)),
              "[linear] the bias has shape {}, expected [{}]", bias.sizes().vec(), weight.size(0));
-  if (fused_paths() && fused::fits(x, weight, bias)) return fused::linear(x, weight, bias);
+  if (fused_paths() && fused::fits_linear(x, weight, bias)) return fused::linear(x, weight, bias);
   return reference::linear(x, weight, bias);
 }
 

@@ -15,7 +15,7 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 /// float32 or bfloat16 x and float32 weights on a processor. No copy of the weight in another dtype is made;
 /// its gradient is summed in float32.
 namespace fused {
-bool fits(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+bool fits_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 }  // namespace fused
 

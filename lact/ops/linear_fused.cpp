@@ -55,7 +55,7 @@ bool is_float(const at::Tensor& x) { return x.is_cpu() && x.scalar_type() == at:
 
 }  // namespace
 
-bool fits(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+bool fits_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   if (!x.is_cpu() || (x.scalar_type() != at::kFloat && x.scalar_type() != at::kBFloat16)) return false;
   if (!is_float(weight) || weight.layout() != at::kStrided || x.layout() != at::kStrided) return false;
   if (bias.defined() && !is_float(bias)) return false;

@@ -59,7 +59,7 @@ at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::
   LACT_CHECK(k.sizes().slice(0, 3) == v.sizes().slice(0, 3), "[window_attention] k has shape {} but v has {}",
              k.sizes().vec(), v.sizes().vec());
   check_window(window, {first_query, first_query + q.size(1)}, {first_key, first_key + k.size(1)});
-  if (fused_paths() && fused::fits(q, k, v)) {
+  if (fused_paths() && fused::fits_window_attention(q, k, v)) {
     return fused::window_attention(q, k, v, window, first_query, first_key);
   }
   return reference::window_attention(q, k, v, window, first_query, first_key);

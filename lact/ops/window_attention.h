@@ -50,7 +50,7 @@ at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::
 /// float32 and bfloat16 on a processor, tile by tile, with a backward pass of its own: no scores are kept.
 /// Heads may lie anywhere, as long as the numbers of one row lie side by side.
 namespace fused {
-bool fits(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
+bool fits_window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
 at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const Window& window, int64_t first_query, int64_t first_key);
 }  // namespace fused

@@ -42,7 +42,7 @@ struct WindowAttention : torch::autograd::Function<WindowAttention> {
 
 }  // namespace
 
-bool fits(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+bool fits_window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   const auto usable = [&](const at::Tensor& x) {
     return x.is_cpu() && x.layout() == at::kStrided && x.scalar_type() == q.scalar_type() && x.numel() > 0 &&
            x.stride(3) == 1;

@@ -128,7 +128,7 @@ TEST(Linear, ReadsSlicesTransposedInputsAndBatches) {
 TEST(Linear, ChoosesByTypeAndSize) {
   at::manual_seed(5);
   const at::Tensor weight = randn({64, 64}).to(at::kFloat);
-  const auto fits = [&](const at::Tensor& x) { return fused::fits(x, weight, at::Tensor()); };
+  const auto fits = [&](const at::Tensor& x) { return fused::fits_linear(x, weight, at::Tensor()); };
   EXPECT_TRUE(fits(randn({256, 64}).to(at::kFloat)));
   EXPECT_TRUE(fits(randn({256, 64}).to(at::kBFloat16)));
   EXPECT_FALSE(fits(randn({256, 64})));

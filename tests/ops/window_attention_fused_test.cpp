@@ -95,7 +95,7 @@ void for_each_isa(const Body& body) {
 TEST(WindowAttentionFused, EqualsTheReferenceInFloat32) {
   for (const auto& c : cases()) {
     const Tensors in = tensors_of(c, 2, at::kFloat);
-    ASSERT_TRUE(fused::fits(in.q, in.k, in.v));
+    ASSERT_TRUE(fused::fits_window_attention(in.q, in.k, in.v));
     const Results expected = truth(c, in);
     for_each_isa([&](const std::string& isa) {
       expect_close(run(fused::window_attention, c, in), expected, 5e-6, c.name + ", " + isa);
@@ -128,7 +128,7 @@ TEST(WindowAttentionFused, ReadsStridedHeadsAndGradients) {
   const at::Tensor joint = at::randn({2, 150, 3 * 3 * 20 + 7});
   const auto part = [&](int64_t i) { return joint.slice(2, i * 60, (i + 1) * 60).view({2, 150, 3, 20}); };
   const Tensors in = {part(0), part(1), part(2), at::randn({2, 3, 150, 20}).transpose(1, 2)};
-  ASSERT_TRUE(fused::fits(in.q, in.k, in.v));
+  ASSERT_TRUE(fused::fits_window_attention(in.q, in.k, in.v));
   ASSERT_FALSE(in.q.is_contiguous());
   expect_close(run(fused::window_attention, c, in), truth(c, in), 5e-6, "split projection");
 
@@ -136,7 +136,7 @@ TEST(WindowAttentionFused, ReadsStridedHeadsAndGradients) {
   const auto turned = [] { return at::randn({2, 3, 150, 20}).transpose(1, 2); };
   const Tensors other = {turned(), at::randn({1, 150, 3, 20}).expand({2, 150, 3, 20}), turned(),
                          at::ones({1}).expand({2, 150, 3, 20})};
-  ASSERT_TRUE(fused::fits(other.q, other.k, other.v));
+  ASSERT_TRUE(fused::fits_window_attention(other.q, other.k, other.v));
   expect_close(run(fused::window_attention, c, other), truth(c, other), 5e-6, "transposed");
 }
 
@@ -272,10 +272,10 @@ TEST(WindowAttentionFused, TwoRunsGiveTheSameBitsOnSeveralThreads) {
 TEST(WindowAttentionFused, OtherTensorsGoToTheReference) {
   const at::Tensor x = at::randn({1, 6, 2, 4});
   const at::Tensor turned = at::randn({1, 6, 4, 2}).transpose(2, 3);
-  EXPECT_FALSE(fused::fits(x.to(at::kDouble), x.to(at::kDouble), x.to(at::kDouble)));
-  EXPECT_FALSE(fused::fits(x, x, x.to(at::kBFloat16)));
-  EXPECT_FALSE(fused::fits(turned, x, x));
-  EXPECT_FALSE(fused::fits(x, x.slice(1, 0, 0), x.slice(1, 0, 0)));
+  EXPECT_FALSE(fused::fits_window_attention(x.to(at::kDouble), x.to(at::kDouble), x.to(at::kDouble)));
+  EXPECT_FALSE(fused::fits_window_attention(x, x, x.to(at::kBFloat16)));
+  EXPECT_FALSE(fused::fits_window_attention(turned, x, x));
+  EXPECT_FALSE(fused::fits_window_attention(x, x.slice(1, 0, 0), x.slice(1, 0, 0)));
   const Window window = sliding_window({0, 6}, 3);
   EXPECT_LT(
       difference(window_attention(turned, x, x, window), window_attention(turned.contiguous(), x, x, window)),
