@@ -5,6 +5,8 @@
 #include "lact/base/error.h"
 #include "lact/kernels/gemv.h"
 #include "lact/ops/few_tokens.h"
+#include "lact/ops/matrix_product.h"
+#include "lact/ops/paths.h"
 
 namespace lact::ops {
 
@@ -80,6 +82,27 @@ at::Tensor singles_product(const at::Tensor& x, const at::Tensor& weight, const 
   });
 }
 
+/// Whole texts: the products of the linear layers, which read bfloat16 where it lies; int8 is widened some
+/// rows at a time.
+at::Tensor many_token_product(const at::Tensor& x, const CompressedWeight& weight, const at::Tensor& bias) {
+  auto sizes = x.sizes().vec();
+  sizes.back() = weight.out();
+  const at::Tensor tokens = x.reshape({-1, weight.in()});
+  const at::Tensor y = at::empty({tokens.size(0), weight.out()}, x.options());
+  const at::Tensor shift = bias.defined() ? bias.to(at::kFloat) : bias;
+  if (weight.format() != WeightFormat::int8) {
+    multiply(y, tokens, weight.numbers().narrow(1, 0, weight.in()).t(), {false, shift});
+    return y.view(sizes);
+  }
+  constexpr int64_t kRows = 1024;
+  for (int64_t first = 0; first < weight.out(); first += kRows) {
+    const int64_t count = std::min(kRows, weight.out() - first);
+    multiply(y.narrow(1, first, count), tokens, weight.widened(first, count).t(),
+             {false, shift.defined() ? shift.narrow(0, first, count) : shift});
+  }
+  return y.view(sizes);
+}
+
 }  // namespace
 
 at::Tensor compressed_linear(const at::Tensor& x, const CompressedWeight& weight, const at::Tensor& bias) {
@@ -90,7 +113,10 @@ at::Tensor compressed_linear(const at::Tensor& x, const CompressedWeight& weight
              toString(x.scalar_type()));
   LACT_CHECK(!at::GradMode::is_enabled() || !x.requires_grad(),
              "[compressed_linear] compressed weights have no gradients: they are for inference only");
-  if (!are_few_tokens(x)) return reference::compressed_linear(x, weight, bias);
+  if (!are_few_tokens(x)) {
+    return fused_paths() ? many_token_product(x, weight, bias)
+                         : reference::compressed_linear(x, weight, bias);
+  }
   switch (weight.format()) {
     case WeightFormat::int8:
       return bytes_product(x, weight, bias);

@@ -190,7 +190,7 @@ TEST_F(LmProgram, MemoryDoesNotGrowWithTheLength) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return nlohmann::json::parse(outcome.out);
   };
-  const auto few = peak_after(4), many = peak_after(64);
+  const auto few = peak_after(16), many = peak_after(64);
   EXPECT_EQ(many["tokens"], 64 * 512);
   EXPECT_EQ(many["file_bytes"], few["file_bytes"]);
   EXPECT_EQ(many["state_bytes"], few["state_bytes"]);
