@@ -1,4 +1,6 @@
 // `lact mask` as a user runs it.
+#include <nlohmann/json.hpp>
+
 #include "support/program.h"
 
 namespace lact {

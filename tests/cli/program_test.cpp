@@ -1,6 +1,8 @@
 // The program's frame: help, versions, threads, mistakes.
-#include "support/program.h"
+#include <nlohmann/json.hpp>
+
 #include <fmt/format.h>
+#include "support/program.h"
 
 #include "lact/base/threads.h"
 
