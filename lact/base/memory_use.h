@@ -12,7 +12,8 @@ int64_t peak_resident_bytes();  ///< the most so far
 /// stream stays where it is. Slower for a training loop, which takes the same blocks again and again.
 void return_freed_memory();
 
-/// The opposite, for training: pages of a freed block are used again instead of being fetched, and cleared, anew.
+/// The opposite, for training: pages of a freed block are used again instead of being fetched, and cleared,
+/// anew.
 void keep_freed_memory();
 
 }  // namespace lact

@@ -67,7 +67,8 @@ void run(const CLI::App& verb, const Words& words) {
     return;
   }
   std::cout << result.table;
-  for (const auto& [name, plot] : result.plots) std::cout << "\n" << eval::terminal_chart(plot, std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
+  for (const auto& [name, plot] : result.plots)
+    std::cout << "\n" << eval::terminal_chart(plot, std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
 }
 
 }  // namespace

@@ -151,7 +151,8 @@ void run(const CLI::App& verb, MaskOptions options) {
     std::cout << to_json(layout, picture.window.defined() ? layout_mask(layout) : picture.memory).dump()
               << "\n";
   } else {
-    std::cout << caption(layout.schedule) << "\n" << eval::mask_text(picture, terminal_columns(STDOUT_FILENO));
+    std::cout << caption(layout.schedule) << "\n"
+              << eval::mask_text(picture, terminal_columns(STDOUT_FILENO));
   }
 }
 

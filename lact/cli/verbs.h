@@ -25,8 +25,8 @@ inline std::vector<AddVerb> verbs() { return {add_lm, add_info, add_mask, add_be
 /// A group of verbs named without one of them prints what there is.
 void show_help_when_alone(CLI::App& group);
 
-/// Throws if an option was given whose group of the help page does not name `word`: it would be ignored. Options
-/// of the page's first group always count.
+/// Throws if an option was given whose group of the help page does not name `word`: it would be ignored.
+/// Options of the page's first group always count.
 void check_option_groups(const CLI::App& verb, const std::string& word);
 
 /// Versions, BLAS, processor and threads, one per line.

@@ -136,9 +136,8 @@ class Training {
   void report(int64_t first) {
     const double speed = tokens_per_second(first);
     const double share = speed / double(task_.tokens_per_batch()) * task_.flops_per_batch() / peak_;
-    std::string details =
-        fmt::format("loss {:.3f}, {} tok/s, {:.0f}% peak, {}", loss_, format_count(speed), 100 * share,
-                    format_bytes(double(resident_bytes())));
+    std::string details = fmt::format("loss {:.3f}, {} tok/s, {:.0f}% peak, {}", loss_, format_count(speed),
+                                      100 * share, format_bytes(double(resident_bytes())));
     if (skipped_ > 0) details += fmt::format(", {} skipped", skipped_);
     recorder_->show(step_, details);
     if (step_ % std::max<int64_t>(1, options_.log_every) != 0 && step_ != options_.steps) return;

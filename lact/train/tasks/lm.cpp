@@ -23,10 +23,7 @@ void LmBatches::check() const {
 
 LmTask::LmTask(std::shared_ptr<models::LanguageModel> model, std::shared_ptr<data::TokenSource> train,
                std::shared_ptr<data::TokenSource> valid, const LmBatches& batches)
-    : model_(std::move(model)),
-      train_(std::move(train)),
-      valid_(std::move(valid)),
-      batches_(batches) {
+    : model_(std::move(model)), train_(std::move(train)), valid_(std::move(valid)), batches_(batches) {
   batches.check();
   read(*train_, 0, 1);  // a text that is too short is a mistake now, not after the first save
   if (valid_ && valid_->num_sequences(batches_.length + 1) == 0 && train_->num_sequences(1) > 0) {
