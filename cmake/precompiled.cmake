@@ -35,3 +35,10 @@ function(lact_precompile_where_useful)
     endif()
   endforeach()
 endfunction()
+
+# Several sources at a time become one, so that LibTorch's headers are loaded and its templates made once for all of them:
+# the whole build takes a third of the time, a change to one source a little longer.
+option(LACT_UNITY "Compile several sources together" ON)
+function(lact_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${LACT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()

@@ -87,14 +87,22 @@ void add_race_options(CLI::App& verb, BenchWords& words) {
   verb.add_option("--python", options.peer.python, "Python that has PyTorch")->capture_default_str();
 }
 
-void run(const std::vector<const Area*>& chosen, BenchWords words, int& exit_code) {
+void run_bench(const std::vector<const Area*>& chosen, BenchWords words, int& exit_code) {
   LACT_CHECK(ops::fused_paths(), "[bench] --reference means nothing here: both paths are measured");
   words.options.peers = !words.no_peers && !chosen.empty();
+  make_places(words);
   keep_freed_memory();
   bench::Session session(words.options);
+  // At once, so that a place that cannot be written is known before the work is done.
+  record(session, words);
+  session.on_row = [&](const bench::Result& row) {
+    log::info("{}", line(row));
+    record(session, words);
+  };
   for (const Area* area : chosen) area->run(session);
   LACT_CHECK(chosen.empty() || !session.results().empty(), "[bench] no shape of {} contains \"{}\"",
              chosen.size() == 1 ? chosen[0]->name : "any area", words.options.shape);
+  record(session, words);
   report(session, words);
   if (session.any_wrong()) exit_code = 1;
 }
@@ -120,7 +128,7 @@ void add_bench(CLI::App& program, int& exit_code) {
     add_options(*verb, *words, plots);
     if (!chosen.empty()) add_race_options(*verb, *words);
     if (chosen.size() == 1) verb->footer(chosen[0]->footer);
-    verb->callback([chosen, words, &exit_code] { run(chosen, *words, exit_code); });
+    verb->callback([chosen, words, &exit_code] { run_bench(chosen, *words, exit_code); });
   };
   add("machine", "Peak of each kind of instruction, and memory bandwidth", {}, false);
   std::vector<const Area*> all;

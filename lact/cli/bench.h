@@ -16,7 +16,13 @@ struct BenchWords {
 /// Forward, loss, backward, clipping and AdamW, as `lact lm train` does them.
 eval::bench::TrainStep make_train_step(const std::shared_ptr<models::LanguageModel>& model);
 
-/// Prints what was measured, and writes the files that the words ask for.
+/// Makes the folders of the files that are to be written.
+void make_places(const BenchWords& words);
+
+/// Writes what was measured so far to --record.
+void record(const eval::bench::Session& session, const BenchWords& words);
+
+/// Prints what was measured, and draws the plots.
 void report(const eval::bench::Session& session, const BenchWords& words);
 
 }  // namespace lact::cli

@@ -41,22 +41,29 @@ const char* const kLegend =
 
 }  // namespace
 
+void record(const eval::bench::Session& session, const BenchWords& words) {
+  if (words.record.empty()) return;
+  io::write_file_atomically(words.record,
+                            [&](io::FileWriter& file) { file.write(results_json(session).dump(2) + "\n"); });
+}
+
+void make_places(const BenchWords& words) {
+  for (const std::string& path : {words.record, words.output}) {
+    const auto folder = std::filesystem::path(path).parent_path();
+    std::error_code error;
+    if (!folder.empty()) std::filesystem::create_directories(folder, error);
+    LACT_CHECK(!error, "{}: cannot be created: {}", folder.string(), error.message());
+  }
+}
+
 void report(const eval::bench::Session& session, const BenchWords& words) {
-  const Json json = results_json(session);
   if (!words.output.empty()) {
     for (const auto& plot : session.plots) eval::write_svg(words.output, plot);
     if (!session.plots.empty()) log::info("wrote {}", words.output);
   }
-  if (!words.record.empty()) {
-    const auto folder = std::filesystem::path(words.record).parent_path();
-    std::error_code error;
-    if (!folder.empty()) std::filesystem::create_directories(folder, error);
-    LACT_CHECK(!error, "{}: cannot be created: {}", folder.string(), error.message());
-    io::write_file_atomically(words.record, [&](io::FileWriter& file) { file.write(json.dump(2) + "\n"); });
-    log::info("wrote {}", words.record);
-  }
+  if (!words.record.empty()) log::info("wrote {}", words.record);
   if (words.json) {
-    std::cout << json.dump(2) << "\n";
+    std::cout << results_json(session).dump(2) << "\n";
     return;
   }
   std::cout << machine_text(session.machine());

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Words {
+struct DemoWords {
   std::string output = "out/demo";
   int64_t steps = 700, seed = 1;
 };
@@ -47,7 +47,7 @@ std::string make_tokenizer(const fs::path& folder, const data::RecallTextOptions
   return model;
 }
 
-train::LmRun make_run(const Words& words, const std::string& tokenizer, bool remembers) {
+train::LmRun make_run(const DemoWords& words, const std::string& tokenizer, bool remembers) {
   train::LmRun run;
   run.model = models::lm_recall();
   run.model.vocabulary_size = data::read_tokenizer(tokenizer)->vocabulary_size();
@@ -106,7 +106,7 @@ DemoSample make_sample(const std::vector<NamedLm>& models, const data::RecallTex
   return sample;
 }
 
-void run(const Words& words) {
+void run_demo(const DemoWords& words) {
   const auto start = std::chrono::steady_clock::now();
   const fs::path folder = words.output;
   std::error_code error;
@@ -126,7 +126,7 @@ void run(const Words& words) {
     result.runs.push_back({name, run_folder.string(), run,
                            train::start_run(run, {.folder = run_folder.string(), .title = name})});
     LACT_CHECK(result.runs.back().outcome.finished, "[demo] interrupted; nothing is reported");
-    models.push_back({name, load_lm(LmWords{run_folder.string()})});
+    models.push_back({name, load_lm({.model = run_folder.string()})});
   }
   for (const auto& [name, lm] : models) {
     result.recalls.push_back(
@@ -144,7 +144,7 @@ void run(const Words& words) {
 }  // namespace
 
 void add_lm_demo(CLI::App& task) {
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<DemoWords>();
   auto* verb =
       task.add_subcommand("demo", "Train with and without fast weights, and show what each remembers");
   verb->footer("Example: lact lm demo -o out/demo");
@@ -154,7 +154,7 @@ void add_lm_demo(CLI::App& task) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   verb->add_option("--seed", words->seed, "Seed of weights and text")->capture_default_str();
-  verb->callback([words] { run(*words); });
+  verb->callback([words] { run_demo(*words); });
 }
 
 }  // namespace lact::cli

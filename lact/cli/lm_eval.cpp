@@ -22,12 +22,12 @@ constexpr std::array<std::pair<Measure, std::string_view>, 3> enum_names(Measure
   return {{{Measure::loss, "loss"}, {Measure::recall, "recall"}, {Measure::ruler, "ruler"}}};
 }
 
-struct Words : EvalWords {
+struct LmEvalWords : EvalWords {
   std::string measure = "loss", output;
   bool json = false;
 };
 
-std::vector<NamedLm> load_all(const Words& words) {
+std::vector<NamedLm> load_all(const LmEvalWords& words) {
   std::vector<NamedLm> models;
   for (const auto& word : words.models) {
     // NAME=FOLDER, or a folder that is its own name
@@ -42,7 +42,7 @@ std::vector<NamedLm> load_all(const Words& words) {
   return models;
 }
 
-void run(const CLI::App& verb, const Words& words) {
+void run_eval(const CLI::App& verb, const LmEvalWords& words) {
   Measure measure{};
   options::read(options::Json(words.measure), measure, "task");
   check_option_groups(verb, words.measure);
@@ -74,7 +74,7 @@ void run(const CLI::App& verb, const Words& words) {
 }  // namespace
 
 void add_lm_eval(CLI::App& task) {
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<LmEvalWords>();
   auto* verb = task.add_subcommand("eval", "Loss against position, recall against distance, RULER retrieval");
   verb->footer(
       "Example: lact lm eval --model lact=run --model window=window_only --data books/valid --length 8192 -o "
@@ -119,7 +119,7 @@ void add_lm_eval(CLI::App& task) {
   verb->add_option("--adjectives", words->adjectives, "file with one adjective per line")->group("ruler");
   verb->add_option("--nouns", words->nouns, "file with one noun per line")->group("ruler");
   verb->add_flag("--json", words->json, "Print for a program to read");
-  verb->callback([verb, words] { run(*verb, *words); });
+  verb->callback([verb, words] { run_eval(*verb, *words); });
 }
 
 }  // namespace lact::cli

@@ -14,7 +14,7 @@ namespace lact::cli {
 
 namespace {
 
-struct Words {
+struct GenerateWords {
   LmWords lm;
   std::string prompt, prompt_file, save_memory;
   std::vector<std::string> memories;
@@ -25,7 +25,7 @@ struct Words {
 /// A longer text is read with `lact lm ingest`, which does not hold it in memory.
 constexpr size_t kLongestPrompt = size_t{16} << 20;
 
-std::string read_prompt(const Words& words) {
+std::string read_prompt(const GenerateWords& words) {
   LACT_CHECK(words.prompt.empty() || words.prompt_file.empty(),
              "[generate] give --prompt or --prompt-file, not both");
   std::string prompt = words.prompt;
@@ -37,7 +37,7 @@ std::string read_prompt(const Words& words) {
   return prompt;
 }
 
-void run(const Words& words) {
+void run_generate(const GenerateWords& words) {
   words.generate.check();
   const std::string prompt = read_prompt(words);
   LACT_CHECK(!prompt.empty() || !words.memories.empty(),
@@ -89,7 +89,7 @@ void run(const Words& words) {
 }  // namespace
 
 void add_lm_generate(CLI::App& task) {
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<GenerateWords>();
   auto* verb = task.add_subcommand("generate", "Write text token by token, in constant memory");
   verb->footer(
       "Example: lact lm generate --model run --prompt \"It was a dark\" --max-tokens 200\n"
@@ -104,7 +104,7 @@ void add_lm_generate(CLI::App& task) {
   add_fields(*verb, words->generate, "Sampling");
   verb->add_flag("--echo", words->echo, "Print the prompt too");
   verb->add_flag("--json", words->json, "Print for a program to read, at the end");
-  verb->callback([words] { run(*words); });
+  verb->callback([words] { run_generate(*words); });
 }
 
 }  // namespace lact::cli

@@ -19,7 +19,7 @@ namespace lact::cli {
 
 namespace {
 
-struct Words {
+struct IngestWords {
   LmWords lm;
   std::string output, memory;
   std::vector<std::string> texts;
@@ -33,7 +33,7 @@ int64_t total_bytes(const std::vector<std::string>& files) {
   return bytes;
 }
 
-void run(const Words& words) {
+void run_ingest(const IngestWords& words) {
   const auto files = data::find_text_files(words.texts);
   const LoadedLm lm = load_lm(words.lm, /*with_fingerprint=*/true);
   const std::string& hash = lm.fingerprint;
@@ -89,7 +89,7 @@ void run(const Words& words) {
 }  // namespace
 
 void add_lm_ingest(CLI::App& task) {
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<IngestWords>();
   auto* verb = task.add_subcommand("ingest", "Read texts into fast weights and save them as a memory file");
   verb->footer(
       "Example: lact lm ingest --model run book.txt -o book.mem\n"
@@ -100,7 +100,7 @@ void add_lm_ingest(CLI::App& task) {
   verb->add_option("-o,--output", words->output, "Memory file to write")->required();
   verb->add_option("--memory", words->memory, "Memory file to continue from");
   verb->add_flag("--json", words->json, "Print for a program to read");
-  verb->callback([words] { run(*words); });
+  verb->callback([words] { run_ingest(*words); });
 }
 
 }  // namespace lact::cli

@@ -17,7 +17,7 @@ namespace lact::cli {
 
 namespace {
 
-struct Words {
+struct ScoreWords {
   LmWords lm;
   std::vector<std::string> texts;
   bool json = false;
@@ -51,7 +51,7 @@ Score score(const LoadedLm& lm, const std::string& file) {
   return {file, stream.position(), scorer.scored(), int64_t(bytes), scorer.total()};
 }
 
-void run(const Words& words) {
+void run_score(const ScoreWords& words) {
   const auto files = data::find_text_files(words.texts);
   const LoadedLm lm = load_lm(words.lm);
   std::vector<Score> scores;
@@ -86,13 +86,13 @@ void run(const Words& words) {
 }  // namespace
 
 void add_lm_score(CLI::App& task) {
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<ScoreWords>();
   auto* verb = task.add_subcommand("score", "Loss, perplexity and bits per byte of texts, each read whole");
   verb->footer("Example: lact lm score --model run book.txt");
   add_lm_options(*verb, words->lm);
   verb->add_option("TEXT", words->texts, "Text files or folders, plain or gzip")->required();
   verb->add_flag("--json", words->json, "Print for a program to read");
-  verb->callback([words] { run(*words); });
+  verb->callback([words] { run_score(*words); });
 }
 
 }  // namespace lact::cli

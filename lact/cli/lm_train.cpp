@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kInterrupted = 130;
 
-struct Words {
+struct TrainWords {
   std::string config = "lm_tiny", output = "run", resume, initial_model;
   std::vector<std::string> assignments;
   bool dry_run = false;
@@ -25,7 +25,7 @@ struct Words {
 };
 
 /// The preset or file with its changes; the vocabulary is the tokenizer's unless it was set.
-models::LmConfig model_config(const Words& words) {
+models::LmConfig model_config(const TrainWords& words) {
   if (!words.initial_model.empty()) return models::read_lm_config(words.initial_model);
   const auto config = models::resolve_config(words.config, words.assignments);
   LACT_CHECK(task_of(config) == models::Task::lm, "[train] {} is not a language model", words.config);
@@ -59,7 +59,7 @@ int finish(const train::TrainResult& result, const std::string& folder) {
   return 0;
 }
 
-int run(const CLI::App& verb, Words& words) {
+int run_train(const CLI::App& verb, TrainWords& words) {
   keep_freed_memory();
   train::RunOptions options;
   options.title = "train";
@@ -92,7 +92,7 @@ int run(const CLI::App& verb, Words& words) {
 }  // namespace
 
 void add_lm_train(CLI::App& task, int& exit_code) {
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<TrainWords>();
   auto* verb = task.add_subcommand("train", "Train a language model");
   verb->footer(
       "Example: lact lm train --data books/ --tokenizer books.model --config lm_tiny -o run\n"
@@ -137,7 +137,7 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   verb->add_flag("--recompute", run_config.recompute,
                  "Compute blocks again in the backward pass: less memory, a third more time")
       ->group("Training");
-  verb->callback([verb, words, &exit_code] { exit_code = run(*verb, *words); });
+  verb->callback([verb, words, &exit_code] { exit_code = run_train(*verb, *words); });
 }
 
 }  // namespace lact::cli

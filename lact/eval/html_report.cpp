@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <cstdlib>
 
 #include "lact/base/error.h"
+#include "lact/eval/markup.h"
 #include "lact/io/atomic_file.h"
 
 namespace lact::eval {
@@ -37,39 +36,6 @@ pre { overflow-x: auto; padding: 1rem; border: 1px solid var(--line); border-rad
   background: var(--panel); font: .875rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 )";
 
-std::string escape(const std::string& text) {
-  // Invalid UTF-8 would make a browser guess the encoding of the page; the JSON writer replaces it.
-  using Json = nlohmann::json;
-  const std::string valid = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
-  std::string escaped;
-  for (const char c : valid) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      case '\n':
-      case '\t':
-        escaped += c;
-        break;
-      default:
-        escaped += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
-    }
-  }
-  return escaped;
-}
-
 /// "12", "-0.5", "1e-3", also with a per cent sign or digits grouped by blanks or commas.
 bool is_number(std::string cell) {
   std::erase_if(cell, [](char c) { return c == ' ' || c == ',' || c == '%'; });
@@ -88,9 +54,13 @@ bool is_number_column(const std::vector<std::vector<std::string>>& rows, size_t 
 
 }  // namespace
 
-void HtmlReport::heading(const std::string& text) { body_ += fmt::format("<h2>{}</h2>\n", escape(text)); }
+void HtmlReport::heading(const std::string& text) {
+  body_ += fmt::format("<h2>{}</h2>\n", escaped_markup(text));
+}
 
-void HtmlReport::paragraph(const std::string& text) { body_ += fmt::format("<p>{}</p>\n", escape(text)); }
+void HtmlReport::paragraph(const std::string& text) {
+  body_ += fmt::format("<p>{}</p>\n", escaped_markup(text));
+}
 
 void HtmlReport::table(const std::vector<std::string>& header,
                        const std::vector<std::vector<std::string>>& rows) {
@@ -101,7 +71,8 @@ void HtmlReport::table(const std::vector<std::string>& header,
                header.size());
   }
   const auto cell = [](const char* tag, bool number, const char* more, const std::string& text) {
-    return fmt::format("<{0}{1}{2}>{3}</{0}>", tag, more, number ? " class=\"number\"" : "", escape(text));
+    return fmt::format("<{0}{1}{2}>{3}</{0}>", tag, more, number ? " class=\"number\"" : "",
+                       escaped_markup(text));
   };
   body_ += "<div class=\"scroll\"><table>\n<thead><tr>";
   for (size_t i = 0; i < header.size(); ++i) {
@@ -118,13 +89,13 @@ void HtmlReport::table(const std::vector<std::string>& header,
 
 void HtmlReport::figure(const Plot& plot, const std::string& caption) {
   body_ += fmt::format("<figure>\n{}", svg(plot));
-  if (!caption.empty()) body_ += fmt::format("<figcaption>{}</figcaption>\n", escape(caption));
+  if (!caption.empty()) body_ += fmt::format("<figcaption>{}</figcaption>\n", escaped_markup(caption));
   body_ += "</figure>\n";
 }
 
 void HtmlReport::code(const std::string& text) {
   // The code element keeps a first newline, which browsers drop directly after <pre>.
-  body_ += fmt::format("<pre><code>{}</code></pre>\n", escape(text));
+  body_ += fmt::format("<pre><code>{}</code></pre>\n", escaped_markup(text));
 }
 
 std::string HtmlReport::html() const {
@@ -132,7 +103,7 @@ std::string HtmlReport::html() const {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{2}</body>\n</html>\n",
-      escape(title), kStyle, body_);
+      escaped_markup(title), kStyle, body_);
 }
 
 void HtmlReport::write(const std::string& path) const {

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <map>
 #include <utility>
 
+#include "lact/eval/markup.h"
 #include "lact/eval/plot_axis.h"
 #include "lact/io/atomic_file.h"
 
@@ -39,23 +38,6 @@ using Out = std::back_insert_iterator<std::string>;
 size_t count_characters(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-std::string escape(const std::string& text) {
-  static const std::map<char, std::string> kEntities = {
-      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
-  // Invalid UTF-8 would make the whole document unreadable; the JSON writer replaces it.
-  using Json = nlohmann::json;
-  const std::string valid = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
-  std::string escaped;
-  for (const char c : valid) {
-    if (const auto entity = kEntities.find(c); entity != kEntities.end()) {
-      escaped += entity->second;
-    } else {
-      escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return escaped;
 }
 
 /// Where things are, in pixels; y grows downwards.
@@ -97,9 +79,9 @@ double draw_legend(Out out, const Plot& plot, double left, double top) {
     const double width = kLegendSample + kCharacter * static_cast<double>(count_characters(series.name)) + 22;
     if (x > left && x + width > kWidth) x = left, y += kRow;
     fmt::format_to(out, "<path d=\"M{:.1f} {:.1f}h26\" {}/>\n", x, y, stroke_of(plot, i));
-    if (has_markers(series)) draw_marker(out, i, x + 13, y, escape(series.name));
+    if (has_markers(series)) draw_marker(out, i, x + 13, y, escaped_markup(series.name));
     fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + kLegendSample, y + 4,
-                   escape(series.name));
+                   escaped_markup(series.name));
     x += width;
   }
   return y + kRow / 2;
@@ -111,7 +93,7 @@ void draw_axes(Out out, const Plot& plot, const Frame& frame, const Axis& x_axis
   };
   const auto text = [&](double x, double y, const char* anchor, const std::string& label) {
     fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                   escape(label));
+                   escaped_markup(label));
   };
   for (const auto& tick : y_axis.ticks) {
     const double y = frame.y(y_axis.fraction(tick.value));
@@ -129,7 +111,7 @@ void draw_axes(Out out, const Plot& plot, const Frame& frame, const Axis& x_axis
   text(frame.left + frame.width() / 2, frame.bottom() + 41, "middle", plot.x_label);
   fmt::format_to(out,
                  "<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-                 frame.top + kAreaHeight / 2, escape(plot.y_label));
+                 frame.top + kAreaHeight / 2, escaped_markup(plot.y_label));
 }
 
 void draw_series(Out out, const Plot& plot, size_t index, const Frame& frame, const Axis& x_axis,
@@ -156,7 +138,7 @@ void draw_series(Out out, const Plot& plot, size_t index, const Frame& frame, co
       if (point.y < -1e-9 || point.y > 1 + 1e-9) continue;
       const std::string tip =
           fmt::format("{}: {:.6g}, {:.6g}", series.name, series.x[point.index], series.y[point.index]);
-      draw_marker(out, index, frame.x(point.x), frame.y(point.y), escape(tip));
+      draw_marker(out, index, frame.x(point.x), frame.y(point.y), escaped_markup(tip));
     }
   }
 }
@@ -178,7 +160,7 @@ std::string svg(const Plot& plot) {
   if (!plot.title.empty()) {
     fmt::format_to(
         out, "<text x=\"{:.1f}\" y=\"28\" font-size=\"16\" font-weight=\"600\" fill=\"#111\">{}</text>\n",
-        left, escape(plot.title));
+        left, escaped_markup(plot.title));
     top = 40;
   }
   top = draw_legend(out, plot, left, top) + 10;
@@ -193,7 +175,7 @@ std::string svg(const Plot& plot) {
       "role=\"img\" "
       "font-family=\"system-ui, 'Helvetica Neue', Arial, sans-serif\" font-size=\"12\" fill=\"#333\">\n"
       "<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n{3}</svg>\n",
-      kWidth, height, escape(plot.title), body);
+      kWidth, height, escaped_markup(plot.title), body);
 }
 
 void write_svg(const std::string& path, const Plot& plot) {

@@ -80,7 +80,7 @@ struct RowsOut {
 
 struct FastWeightKernels {
   /// Both forms of a block of tokens; either may be null. With `scale` the panels hold token · scale[token].
-  void (*pack_tokens)(Packing packing, Rows from, int64_t tokens, int64_t width, uint32_t* tiles,
+  void (*pack_tokens)(Packing packing, NumberRows from, int64_t tokens, int64_t width, uint32_t* tiles,
                       uint32_t* panels, int64_t panel_stride, const float* scale);
 
   /// hidden_rows = S ∘ U; keeps G, U.

@@ -20,7 +20,7 @@ constexpr int64_t kByteGroup = 128;
 /// Tokens that a kernel takes at once.
 constexpr int64_t kMostGemvTokens = 8;
 
-struct Rows {
+struct WeightRows {
   int64_t count;
   int64_t width;  ///< with padding
 };
@@ -33,18 +33,19 @@ struct ByteTokens {
 };
 
 struct GemvKernels {
-  void (*singles)(const float* weight, Rows rows, const float* x, int64_t tokens, float* y, int64_t y_stride);
+  void (*singles)(const float* weight, WeightRows rows, const float* x, int64_t tokens, float* y,
+                  int64_t y_stride);
 
   /// x in the order of `arrange`.
-  void (*halves)(const uint16_t* weight, Rows rows, const float* x, int64_t tokens, float* y,
+  void (*halves)(const uint16_t* weight, WeightRows rows, const float* x, int64_t tokens, float* y,
                  int64_t y_stride);
 
   /// x in bfloat16, in its own order: products of pairs.
-  void (*pairs)(const uint16_t* weight, Rows rows, const uint16_t* x, int64_t tokens, float* y,
+  void (*pairs)(const uint16_t* weight, WeightRows rows, const uint16_t* x, int64_t tokens, float* y,
                 int64_t y_stride);
 
-  void (*bytes)(const uint8_t* weight, const float* scales, Rows rows, const ByteTokens& x, int64_t tokens,
-                float* y, int64_t y_stride);
+  void (*bytes)(const uint8_t* weight, const float* scales, WeightRows rows, const ByteTokens& x,
+                int64_t tokens, float* y, int64_t y_stride);
 
   /// One token of `width` channels, a multiple of kHalvesPad: even channels before odd ones, vector by
   /// vector, as they lie after a vector of bfloat16 was taken apart.

@@ -15,7 +15,7 @@ namespace lact::kernels {
 enum class Packing { singles, pairs };
 
 /// Rows of numbers in memory, `stride` numbers apart: float32 or bfloat16.
-struct Rows {
+struct NumberRows {
   const void* numbers;
   int64_t stride;
   bool bf16 = false;
@@ -45,15 +45,15 @@ struct Combine {
 };
 
 struct ProductKernels {
-  void (*pack_tiles)(Packing packing, Rows from, int64_t rows, int64_t depth, uint32_t* to);
+  void (*pack_tiles)(Packing packing, NumberRows from, int64_t rows, int64_t depth, uint32_t* to);
 
   /// B [depth, columns]; panels lie panel_stride words apart.
-  void (*pack_panels)(Packing packing, Rows from, int64_t depth, int64_t columns, uint32_t* to,
+  void (*pack_panels)(Packing packing, NumberRows from, int64_t depth, int64_t columns, uint32_t* to,
                       int64_t panel_stride);
 
   /// The same of Bᵀ, given B [columns, depth].
-  void (*pack_panels_transposed)(Packing packing, Rows from, int64_t depth, int64_t columns, uint32_t* to,
-                                 int64_t panel_stride);
+  void (*pack_panels_transposed)(Packing packing, NumberRows from, int64_t depth, int64_t columns,
+                                 uint32_t* to, int64_t panel_stride);
 
   /// The first `rows` of the tile form `a` times one panel.
   void (*panel_product)(Packing packing, const uint32_t* a, const uint32_t* panel, int64_t words,

@@ -28,7 +28,7 @@ class HeadTokens {
         head / heads_ * tensor_.stride(0) + head % heads_ * tensor_.stride(1) + token * tensor_.stride(2);
     return data_ + number * (bf16_ ? 2 : 4);
   }
-  kernels::Rows rows(int64_t head, int64_t token) const { return {at(head, token), stride(), bf16_}; }
+  kernels::NumberRows rows(int64_t head, int64_t token) const { return {at(head, token), stride(), bf16_}; }
 
  private:
   at::Tensor tensor_;

@@ -111,16 +111,7 @@ class LinearPasses final : public FastWeightPasses {
     });
   }
 
-  template <class Body>
-  void for_each_slice(Range heads, Range block, const Body& body) const {
-    const int64_t slices = slices_of(block.size());
-    for_each_item(heads.size() * slices, [&](int64_t item, int64_t) {
-      const int64_t first = item % slices * kSlice;
-      body(heads.begin + item / slices, first, std::min(kSlice, block.size() - first));
-    });
-  }
-
-  static void widen(kernels::Rows from, int64_t rows, int64_t columns, float* to) {
+  static void widen(kernels::NumberRows from, int64_t rows, int64_t columns, float* to) {
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t i = 0; i < columns; ++i) {
         to[r * columns + i] = from.bf16

@@ -5,10 +5,10 @@
 namespace lact::ops {
 
 namespace {
-std::atomic<bool> fused = true;
+std::atomic<bool> fused_on = true;
 }
 
-bool fused_paths() { return fused; }
-void set_fused_paths(bool on) { fused = on; }
+bool fused_paths() { return fused_on; }
+void set_fused_paths(bool on) { fused_on = on; }
 
 }  // namespace lact::ops

@@ -204,15 +204,6 @@ class SwigluPasses final : public FastWeightPasses {
       body(piece, head, panel);
     });
   }
-  template <class Body>
-  void for_each_slice(Range heads, Range block, const Body& body) const {
-    const int64_t slices = slices_of(block.size());
-    for_each_item(heads.size() * slices, [&](int64_t item, int64_t) {
-      const int64_t first = item % slices * kSlice;
-      body(heads.begin + item / slices, first, std::min(kSlice, block.size() - first));
-    });
-  }
-
   static void set_rates(HiddenPiece& piece, const WrittenChunk& chunk, int64_t head, int64_t token) {
     piece.gate_rate = rates_at(chunk, kGate, head, token);
     piece.down_rate = rates_at(chunk, kDown, head, token);

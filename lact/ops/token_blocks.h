@@ -104,4 +104,14 @@ void for_each_block(int64_t heads, int64_t pieces, Range tokens, const Body& bod
   }
 }
 
+/// Calls body(head, first token within the block, tokens) for slices of a block, on all cores.
+template <class Body>
+void for_each_slice(Range heads, Range block, const Body& body) {
+  const int64_t slices = slices_of(block.size());
+  for_each_item(heads.size() * slices, [&](int64_t item, int64_t) {
+    const int64_t first = item % slices * kSlice;
+    body(heads.begin + item / slices, first, std::min(kSlice, block.size() - first));
+  });
+}
+
 }  // namespace lact::ops::fused

@@ -106,7 +106,7 @@ TensorBoardWriter::TensorBoardWriter(const std::string& folder, double wall_time
   for (int number = 0; descriptor_ < 0; ++number) {
     path_ =
         (std::filesystem::path(folder) / (number == 0 ? name : fmt::format("{}.{}", name, number))).string();
-    descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     LACT_CHECK(descriptor_ >= 0 || errno == EEXIST || errno == EINTR, "{}: cannot be written: {}", path_,
                std::generic_category().message(errno));
   }

@@ -9,7 +9,7 @@ namespace lact::kernels {
 namespace {
 
 using lact::testing::difference;
-using lact::testing::for_each_isa;
+using lact::testing::for_each_isa_and_pairs;
 
 const uint16_t* halves_of(const at::Tensor& x) {
   return reinterpret_cast<const uint16_t*>(x.data_ptr<at::BFloat16>());
@@ -31,7 +31,7 @@ struct Target {
 };
 
 TEST(Gemv, SinglesEqualTheProductForAnyWidth) {
-  for_each_isa([](const std::string& name) {
+  for_each_isa_and_pairs([](const std::string& name) {
     for (const int64_t width : {1, 7, 16, 63, 100, 192, 1000}) {
       for (const int64_t tokens : {1, 2, 3, 5, 8, 13}) {
         const at::Tensor weight = at::randn({9, width}), x = at::randn({tokens, width});
@@ -46,7 +46,7 @@ TEST(Gemv, SinglesEqualTheProductForAnyWidth) {
 }
 
 TEST(Gemv, HalvesAndPairsEqualTheProductOfWhatTheyAreGiven) {
-  for_each_isa([](const std::string& name) {
+  for_each_isa_and_pairs([](const std::string& name) {
     for (const int64_t width : {32, 96, 192, 768}) {
       for (const int64_t tokens : {1, 2, 3, 7, 8, 9}) {
         const at::Tensor weight = at::randn({5, width}).to(at::kBFloat16), x = at::randn({tokens, width});
@@ -68,7 +68,7 @@ TEST(Gemv, HalvesAndPairsEqualTheProductOfWhatTheyAreGiven) {
 }
 
 TEST(Gemv, BytesEqualTheProductOfWhatTheyStandFor) {
-  for_each_isa([](const std::string& name) {
+  for_each_isa_and_pairs([](const std::string& name) {
     for (const int64_t groups : {1, 2, 3, 6}) {
       for (const int64_t tokens : {1, 2, 3, 8, 11}) {
         const int64_t width = groups * kByteGroup;
@@ -99,7 +99,7 @@ TEST(Gemv, BytesEqualTheProductOfWhatTheyStandFor) {
 }
 
 TEST(Gemv, ExtremeBytesDoNotOverflow) {
-  for_each_isa([](const std::string& name) {
+  for_each_isa_and_pairs([](const std::string& name) {
     const at::Tensor weight = at::full({1, kByteGroup}, 255, at::kByte), scale = at::ones({1});
     for (const float sign : {1.f, -1.f}) {
       const at::Tensor x = at::full({1, kByteGroup}, sign * 127.f);
@@ -116,7 +116,7 @@ TEST(Gemv, ExtremeBytesDoNotOverflow) {
 }
 
 TEST(Gemv, NanStaysNanInBytesAndZerosStayZero) {
-  for_each_isa([](const std::string& name) {
+  for_each_isa_and_pairs([](const std::string& name) {
     at::Tensor x = at::zeros({kByteGroup}), scale = at::empty({1});
     at::Tensor bytes = at::empty({kByteGroup}, at::kChar), sum = at::empty({1}, at::kInt);
     const auto quantize = [&] {

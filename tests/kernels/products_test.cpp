@@ -6,19 +6,15 @@
 #include <random>
 #include <vector>
 
+#include "support/instruction_sets.h"
+
 namespace lact::kernels {
 namespace {
 
-class Products : public ::testing::TestWithParam<Isa> {
- protected:
-  void SetUp() override {
-    if (!set_isa(GetParam())) GTEST_SKIP() << "this processor lacks " << isa_name(GetParam());
-  }
-  void TearDown() override { set_isa(best_isa()); }
-};
+class Products : public testing::OnInstructionSet {};
 INSTANTIATE_TEST_SUITE_P(Sets, Products,
                          ::testing::Values(Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16),
-                         [](const auto& info) { return std::string(isa_name(info.param)); });
+                         testing::isa_of);
 
 /// Small whole numbers: exact in bfloat16, and so are their products and sums in float32.
 std::vector<float> numbers(int64_t count) {
@@ -28,7 +24,7 @@ std::vector<float> numbers(int64_t count) {
   return values;
 }
 
-uint16_t to_bf16(float x) { return uint16_t(__builtin_bit_cast(uint32_t, x) >> 16); }
+uint16_t upper_half(float x) { return uint16_t(__builtin_bit_cast(uint32_t, x) >> 16); }
 
 /// C of A [rows, depth] and B [depth, columns], computed through packed forms that are full of NaN
 /// beforehand.
@@ -39,10 +35,10 @@ std::vector<float> packed_product(Packing packing, bool bf16, bool transposed, i
   std::vector<uint32_t> tiles(static_cast<size_t>(tile_form_words(packing, rows, depth)), kPoison);
   std::vector<uint32_t> panels(static_cast<size_t>(panel_form_words(packing, depth, columns)), kPoison);
   std::vector<uint16_t> a_half, b_half;
-  for (const float x : a) a_half.push_back(to_bf16(x));
-  for (const float x : b) b_half.push_back(to_bf16(x));
+  for (const float x : a) a_half.push_back(upper_half(x));
+  for (const float x : b) b_half.push_back(upper_half(x));
   const auto source = [&](const std::vector<float>& full, const std::vector<uint16_t>& half, int64_t stride) {
-    return Rows{bf16 ? static_cast<const void*>(half.data()) : full.data(), stride, bf16};
+    return NumberRows{bf16 ? static_cast<const void*>(half.data()) : full.data(), stride, bf16};
   };
   kernel.pack_tiles(packing, source(a, a_half, depth), rows, depth, tiles.data());
   const int64_t words = words_for(packing, depth);

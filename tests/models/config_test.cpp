@@ -49,7 +49,7 @@ struct Mistake {
   std::string preset, assignment, sentence;
 };
 
-class ImpossibleSize : public testing::TestWithParam<Mistake> {};
+class ImpossibleSize : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(ImpossibleSize, IsOneSentence) {
   const auto& [preset, assignment, sentence] = GetParam();
@@ -58,7 +58,7 @@ TEST_P(ImpossibleSize, IsOneSentence) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ImpossibleSize,
-    testing::Values(
+    ::testing::Values(
         Mistake{"lm_tiny", "model_dim=0", "model_dim is 0, expected 1 to"},
         Mistake{"lm_tiny", "num_layers=1000000", "num_layers is 1000000, expected 1 to 4096"},
         Mistake{"lm_tiny", "vocabulary_size=-1", "vocabulary_size is -1"},

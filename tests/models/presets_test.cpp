@@ -75,7 +75,7 @@ TEST(Presets, FileNeedsAKnownTask) {
 }
 
 TEST(Presets, MistakeInAFileNamesTheFile) {
-  const std::string file = testing::TempDir() + "presets_test_mistake.json";
+  const std::string file = ::testing::TempDir() + "presets_test_mistake.json";
   std::ofstream(file) << R"({"task": "lm", "num_layer": 2})";
   EXPECT_SENTENCE(resolve_config(file), file);
   EXPECT_SENTENCE(resolve_config(file), "did you mean num_layers?");

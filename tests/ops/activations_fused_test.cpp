@@ -1,14 +1,14 @@
 #include "lact/ops/activations.h"
 #include "lact/ops/norms.h"
 #include "support/errors.h"
-#include "support/every_isa.h"
+#include "support/like_reference.h"
 
 namespace lact::ops {
 namespace {
 
 using lact::testing::difference;
 using lact::testing::expect_like_reference;
-using lact::testing::for_every_isa;
+using lact::testing::for_each_isa;
 using lact::testing::randn;
 
 at::Tensor gated(const std::vector<at::Tensor>& x) { return gated_silu(x[0], x[1]); }
@@ -16,7 +16,7 @@ at::Tensor gated_plainly(const std::vector<at::Tensor>& x) { return reference::g
 
 TEST(ActivationsFused, GatedSiluEqualsTheReferenceAtEveryWidth) {
   at::manual_seed(1);
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const int64_t width : {1, 7, 63, 100, 768}) {
       SCOPED_TRACE(width);
       const at::Tensor gate = at::randn({3, 67, width}) * 4, up = at::randn({3, 67, width});
@@ -43,7 +43,7 @@ TEST(ActivationsFused, GatedSiluReadsViews) {
 }
 
 TEST(ActivationsFused, ExtremeGatesAreFiniteAndNotANumberStays) {
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     const at::Tensor gate = at::tensor({-3e38f, -1e30f, -1000.f, -88.f, -60.f, 0.f, 88.f, 1e30f});
     const at::Tensor up = at::ones({8});
     expect_like_reference(gated, gated_plainly, {gate, up}, 1e-6);

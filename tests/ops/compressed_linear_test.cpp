@@ -12,7 +12,7 @@ namespace lact::ops {
 namespace {
 
 using lact::testing::difference;
-using lact::testing::for_each_isa;
+using lact::testing::for_each_isa_and_pairs;
 
 constexpr WeightFormat kFormats[] = {WeightFormat::f32, WeightFormat::bf16, WeightFormat::int8};
 
@@ -28,7 +28,7 @@ at::Tensor exact(const at::Tensor& x, const at::Tensor& weight, const at::Tensor
 
 TEST(CompressedLinear, IsCloseToTheProductForAnyShape) {
   at::NoGradGuard no_grad;
-  for_each_isa([](const std::string& name) {
+  for_each_isa_and_pairs([](const std::string& name) {
     for (const auto format : kFormats) {
       for (const auto& [out, in] : {std::pair{1, 1}, {7, 63}, {130, 192}, {33, 1000}}) {
         const at::Tensor weight = at::randn({out, in}), bias = at::randn({out});

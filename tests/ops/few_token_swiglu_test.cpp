@@ -12,7 +12,7 @@ using lact::testing::difference;
 
 TEST(FewTokenSwiglu, EqualsTheReference) {
   at::NoGradGuard no_grad;
-  lact::testing::for_each_isa([](const std::string& name) {
+  lact::testing::for_each_isa_and_pairs([](const std::string& name) {
     for (const auto& [hidden, in, out] : {std::tuple{1, 1, 1}, {7, 63, 5}, {100, 48, 70}, {192, 192, 192}}) {
       for (const int64_t tokens : {1, 2, 5}) {
         const SwigluMatrices weights = {.gate = at::randn({2, 3, hidden, in}),

@@ -3,14 +3,14 @@
 #include "lact/ops/activations.h"
 #include "lact/ops/norms.h"
 #include "lact/ops/paths.h"
-#include "support/every_isa.h"
+#include "support/like_reference.h"
 
 namespace lact::ops {
 namespace {
 
 using lact::testing::difference;
 using lact::testing::expect_like_reference;
-using lact::testing::for_every_isa;
+using lact::testing::for_each_isa;
 using lact::testing::Scalar;
 
 struct Case {
@@ -46,7 +46,7 @@ std::vector<at::Tensor> inputs_of(const Case& c, const at::Tensor& x) {
 
 TEST(NormsFused, EqualsTheReferenceAtEveryWidth) {
   at::manual_seed(1);
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const int64_t width : {7, 63, 100, 768}) {
       for (const auto& c : cases(1e-5)) {
         SCOPED_TRACE(c.name + " " + std::to_string(width));
@@ -116,7 +116,7 @@ TEST(NormsFused, PermutedLayoutsAreKept) {
 
 TEST(NormsFused, Bfloat16IsRoundedOnce) {
   at::manual_seed(5);
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const int64_t width : {7, 100, 768}) {
       for (const auto& c : cases(1e-5)) {
         SCOPED_TRACE(c.name);
@@ -130,7 +130,7 @@ TEST(NormsFused, Bfloat16IsRoundedOnce) {
 
 TEST(NormsFused, HugeAndTinyRows) {
   at::manual_seed(6);
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const double scale : {1e-30, 1e-18, 1e18, 1e30}) {
       for (const auto& c : cases(1e-38)) {
         if (c.name == "silu_l2" || c.name == "scale and shift") continue;
@@ -144,7 +144,7 @@ TEST(NormsFused, HugeAndTinyRows) {
 }
 
 TEST(NormsFused, ZeroRowsHaveFiniteGradients) {
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const auto& c : cases(1e-5)) {
       SCOPED_TRACE(c.name);
       expect_like_reference(c.fused, c.reference, inputs_of(c, at::zeros({4, 20})), 1e-5);
@@ -153,7 +153,7 @@ TEST(NormsFused, ZeroRowsHaveFiniteGradients) {
 }
 
 TEST(NormsFused, NotANumberStays) {
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const auto& c : cases(1e-5)) {
       at::Tensor x = at::randn({2, 40});
       x[1][3] = std::nan("");

@@ -1,20 +1,21 @@
 #include "lact/ops/paths.h"
 #include "lact/ops/rope.h"
-#include "support/every_isa.h"
+#include "support/like_reference.h"
+#include "support/positions.h"
 
 namespace lact::ops {
 namespace {
 
-using lact::testing::expect_like_reference;
-using lact::testing::for_every_isa;
+using lact::testing::line;
 
-at::Tensor line(int64_t begin, int64_t end) { return at::arange(begin, end, at::kLong).unsqueeze(1); }
+using lact::testing::expect_like_reference;
+using lact::testing::for_each_isa;
 
 constexpr RopePairs kBothPairs[] = {RopePairs::halves, RopePairs::neighbours};
 
 TEST(RopeFused, EqualsTheReferenceAtEveryWidth) {
   at::manual_seed(1);
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const auto pairs : kBothPairs) {
       for (const int64_t width : {2, 6, 14, 64, 100, 128}) {
         SCOPED_TRACE(width);

@@ -2,15 +2,16 @@
 
 #include "support/errors.h"
 #include "support/gradients.h"
+#include "support/positions.h"
 
 namespace lact::ops {
 namespace {
 
+using lact::testing::line;
+
 using lact::testing::difference;
 using lact::testing::expect_gradients;
 using lact::testing::randn;
-
-at::Tensor line(int64_t begin, int64_t end) { return at::arange(begin, end, at::kLong).unsqueeze(1); }
 
 TEST(Rope, FirstTokenIsUnchangedAndLengthsAreKept) {
   at::manual_seed(1);

@@ -1,7 +1,7 @@
 #include "lact/ops/paths.h"
 #include "lact/ops/token_loss.h"
 #include "support/errors.h"
-#include "support/every_isa.h"
+#include "support/like_reference.h"
 
 namespace lact::ops {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 using lact::testing::difference;
 using lact::testing::expect_gradients;
 using lact::testing::expect_like_reference;
-using lact::testing::for_every_isa;
+using lact::testing::for_each_isa;
 using lact::testing::randn;
 
 at::Tensor draw_targets(int64_t tokens, int64_t vocabulary) {
@@ -18,7 +18,7 @@ at::Tensor draw_targets(int64_t tokens, int64_t vocabulary) {
 
 TEST(TokenLossFused, EqualsTheReferenceAtEverySize) {
   at::manual_seed(1);
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const int64_t tokens : {1, 7, 63}) {
       for (const int64_t vocabulary : {1, 5, 63, 1000, 2100}) {
         SCOPED_TRACE(std::to_string(tokens) + " " + std::to_string(vocabulary));
@@ -69,7 +69,7 @@ TEST(TokenLossFused, Float64TakesTheSameRoad) {
 
 TEST(TokenLossFused, Bfloat16StatesAndFloat32Weights) {
   at::manual_seed(4);
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const bool pairs : {false, true}) {
       kernels::set_multiplies_pairs(pairs);
       const at::Tensor targets = draw_targets(63, 500);
@@ -85,7 +85,7 @@ TEST(TokenLossFused, Bfloat16StatesAndFloat32Weights) {
 
 TEST(TokenLossFused, ExtremeLogits) {
   at::manual_seed(5);
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     // One sure and right, one sure and wrong, one of equal logits.
     at::Tensor hidden = at::eye(3);
     at::Tensor weight = at::zeros({1500, 3});
@@ -103,7 +103,7 @@ TEST(TokenLossFused, ExtremeLogits) {
 }
 
 TEST(TokenLossFused, ALogitThatIsNotANumberIsSeen) {
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     at::Tensor weight = at::randn({1500, 8});
     weight[1100].fill_(std::nan(""));
     const at::Tensor losses = token_losses(at::randn({5, 8}), weight, at::zeros({5}, at::kLong));

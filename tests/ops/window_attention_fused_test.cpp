@@ -9,9 +9,12 @@
 #include "lact/ops/window_attention.h"
 #include "lact/ops/windows.h"
 #include "support/gradients.h"
+#include "support/instruction_sets.h"
 
 namespace lact::ops {
 namespace {
+
+using lact::testing::for_each_isa;
 
 using lact::testing::difference;
 
@@ -79,17 +82,6 @@ void expect_close(const Results& own, const Results& expected, double tolerance,
   EXPECT_LT(difference(own.q, expected.q), tolerance) << name << ", gradient of q";
   EXPECT_LT(difference(own.k, expected.k), tolerance) << name << ", gradient of k";
   EXPECT_LT(difference(own.v, expected.v), tolerance) << name << ", gradient of v";
-}
-
-/// Every instruction set of this processor; the best one is back at the end.
-template <class Body>
-void for_each_isa(const Body& body) {
-  for (const auto isa :
-       {kernels::Isa::generic, kernels::Isa::avx2, kernels::Isa::avx512, kernels::Isa::avx512_bf16}) {
-    if (!kernels::set_isa(isa)) continue;
-    body(std::string(kernels::isa_name(isa)));
-  }
-  kernels::set_isa(kernels::best_isa());
 }
 
 TEST(WindowAttentionFused, EqualsTheReferenceInFloat32) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,11 @@ inline std::shared_ptr<models::LanguageModel> make_precise_lm(const models::LmCo
 
 inline at::Tensor random_ids(int64_t batch, int64_t tokens, int64_t vocabulary = 256) {
   return at::randint(vocabulary, {batch, tokens}, at::kLong);
+}
+
+/// Some ids of a text, as a stream reads them.
+inline std::span<const int64_t> row(const at::Tensor& ids, int64_t begin, int64_t count) {
+  return {ids.data_ptr<int64_t>() + begin, size_t(count)};
 }
 
 }  // namespace lact::testing

@@ -3,13 +3,13 @@
 #include <torch/nn/module.h>
 
 #include "lact/ops/paths.h"
-#include "support/every_isa.h"
+#include "support/like_reference.h"
 
 namespace lact::train {
 namespace {
 
 using lact::testing::difference;
-using lact::testing::for_every_isa;
+using lact::testing::for_each_isa;
 
 /// Tensors of every kind of size; vectors are not decayed.
 struct Parameters : torch::nn::Module {
@@ -47,7 +47,7 @@ std::vector<at::Tensor> run(at::ScalarType type, double scale) {
 }
 
 TEST(AdamWTest, OnePassEqualsTheReferenceInFloat64) {
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     for (const double scale : {1e-12, 1e-3, 1.0, 1e12}) {
       SCOPED_TRACE(scale);
       const auto wanted = run(at::kDouble, scale), found = run(at::kFloat, scale),
@@ -69,7 +69,7 @@ TEST(AdamWTest, TheReferencePathIsTheSameStep) {
 }
 
 TEST(AdamWTest, TheNormIsAddedInFloat64) {
-  for_every_isa([] {
+  for_each_isa([](const std::string&) {
     Parameters model(at::kFloat);
     const AdamW optimizer(model, {});
     for (const double scale : {1e-25, 1.0, 1e25}) {  // squares beyond float32

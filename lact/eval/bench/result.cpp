@@ -49,6 +49,20 @@ Json to_json(const Result& r) {
           {"note", word(r.note)}};
 }
 
+std::string title(const Result& r) {
+  std::string words = fmt::format("{} {}", r.area, r.shape);
+  for (const std::string& part : {r.rule, r.pass, r.precision}) {
+    if (!part.empty()) words += " " + part;
+  }
+  return words;
+}
+
+std::string line(const Result& r) {
+  std::string line = title(r) + ": " + (r.wrong ? "wrong answer" : time_text(r.seconds));
+  if (r.share_of_peak) line += ", " + percent(r.share_of_peak) + " of the limit";
+  return line;
+}
+
 std::string table(const std::vector<Result>& results) {
   if (results.empty()) return "";
   std::vector<std::vector<std::string>> rows = {{"area", "shape", "rule", "pass", "type", "best", "median",

@@ -33,6 +33,10 @@ struct Result {
 
 options::Json to_json(const Result& result);
 
+/// What was measured, and the same with the figures.
+std::string title(const Result& result);
+std::string line(const Result& result);
+
 /// One row per result under a heading, or "" for none.
 std::string table(const std::vector<Result>& results);
 

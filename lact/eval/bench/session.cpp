@@ -24,10 +24,6 @@ std::optional<double> ratio(const std::optional<double>& theirs, const std::opti
   return theirs && ours ? std::optional(*theirs / *ours) : std::nullopt;
 }
 
-std::string title(const Result& row) {
-  return fmt::format("{} {} {} {} {}", row.area, row.shape, row.rule, row.pass, row.precision);
-}
-
 }  // namespace
 
 Session::Session(const BenchOptions& options) : options_(options) {
@@ -134,7 +130,7 @@ Result Session::measure(const Trial& trial) {
     if (row.wrong) {
       log::error("{}: wrong answer, error {:.2g} where {:.2g} is allowed; not timed", title(row), error,
                  allowed);
-      results_.push_back(row);
+      add(row);
       return row;
     }
   }
@@ -158,8 +154,13 @@ Result Session::measure(const Trial& trial) {
   row.vs_pytorch_f32 = ratio(best_of(contenders, times, "pytorch f32"), best);
   if (trial.work > 0 && trial.limit > 0) row.share_of_peak = trial.work / *row.seconds / trial.limit;
   if (trial.memory) measure_memory(trial, row);
-  results_.push_back(row);
+  add(row);
   return row;
+}
+
+void Session::add(Result row) {
+  results_.push_back(std::move(row));
+  if (on_row) on_row(results_.back());
 }
 
 void Session::note(const std::string& text) {

@@ -70,7 +70,7 @@ class Session {
   Result measure(const Trial& trial);
 
   /// A row that was measured otherwise.
-  void add(Result row) { results_.push_back(std::move(row)); }
+  void add(Result row);
 
   /// Adds words to the last row.
   void note(const std::string& text);
@@ -82,7 +82,8 @@ class Session {
   bool peer_has(const std::string& name);
 
   const std::vector<Result>& results() const { return results_; }
-  std::vector<Plot> plots;  ///< what areas want drawn
+  std::vector<Plot> plots;                    ///< what areas want drawn
+  std::function<void(const Result&)> on_row;  ///< called with each new row; may be empty
   bool any_wrong() const;
 
  private:

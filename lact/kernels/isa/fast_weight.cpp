@@ -119,9 +119,20 @@ LACT_INLINE void in_stretches(const HiddenPiece& piece, const Tile& tile) {
   }
 }
 
+/// What a token adds to the sums of the three matrices: A, B and C of add_sums.
+struct SumFactors {
+  Vec gate, up, down;
+};
+
+/// The factors of the rows that share a word, at `column` of their panels.
 template <class Operand>
-LACT_INLINE void put_panel(const HiddenPiece& piece, int which, int64_t at, Vec even, Vec odd) {
-  store_bits(piece.scratch + which * kStretchWords * kPanel + at, word_of<Operand>(even, odd));
+LACT_INLINE void put_factors(const HiddenPiece& piece, int64_t tile, int row, int column,
+                             const SumFactors& even, const SumFactors& odd) {
+  constexpr int64_t kPart = kStretchWords * kPanel;
+  uint32_t* to = piece.scratch + tile + row / Operand::kPerWord * kPanel + column;
+  store_bits(to, word_of<Operand>(even.gate, odd.gate));
+  store_bits(to + kPart, word_of<Operand>(even.up, odd.up));
+  store_bits(to + 2 * kPart, word_of<Operand>(even.down, odd.down));
 }
 
 template <class Operand, class Number>
@@ -147,9 +158,6 @@ void apply(const HiddenPiece& piece) {
 template <class Operand, class Number>
 void descend(const HiddenPiece& piece) {
   Tiles tiles;
-  struct Pulls {
-    Vec gate, up, hidden;
-  };
   in_stretches<Operand>(piece, [&](int64_t t, int64_t scratch) {
     product_tile<Operand>(piece.x, t, piece.gate, tiles.gate);
     product_tile<Operand>(piece.x, t, piece.up, tiles.up);
@@ -161,15 +169,12 @@ void descend(const HiddenPiece& piece) {
     }
     const auto stage = [&](int row, int column) {
       const Hidden h = hidden_at(tiles, row * kPanel + column);
-      return Pulls{h.pull * h.up * h.slope * rate_of(piece.gate_rate, t + row, piece.tokens),
-                   h.pull * h.silu * rate_of(piece.up_rate, t + row, piece.tokens),
-                   h.silu * h.up * rate_of(piece.down_rate, t + row, piece.tokens)};
+      return SumFactors{h.pull * h.up * h.slope * rate_of(piece.gate_rate, t + row, piece.tokens),
+                        h.pull * h.silu * rate_of(piece.up_rate, t + row, piece.tokens),
+                        h.silu * h.up * rate_of(piece.down_rate, t + row, piece.tokens)};
     };
-    for_each_word<Operand>(stage, [&](int row, int column, const Pulls& even, const Pulls& odd) {
-      const int64_t at = scratch + row / Operand::kPerWord * kPanel + column;
-      put_panel<Operand>(piece, 0, at, even.gate, odd.gate);
-      put_panel<Operand>(piece, 1, at, even.up, odd.up);
-      put_panel<Operand>(piece, 2, at, even.hidden, odd.hidden);
+    for_each_word<Operand>(stage, [&](int row, int column, const SumFactors& even, const SumFactors& odd) {
+      put_factors<Operand>(piece, scratch, row, column, even, odd);
     });
   });
 }
@@ -191,24 +196,18 @@ LACT_INLINE void restore(const HiddenPiece& piece, int64_t t, Tiles& tiles, bool
 template <class Operand, class Number>
 void apply_backward(const HiddenPiece& piece) {
   Tiles tiles;
-  struct Gradients {
-    Vec gate, up, hidden;
-  };
   in_stretches<Operand>(piece, [&](int64_t t, int64_t scratch) {
     restore<Operand, Number>(piece, t, tiles, false);
     product_tile<Operand>(piece.pull, t, piece.down, tiles.pull);
     const auto stage = [&](int row, int column) {
       const Hidden h = hidden_at(tiles, row * kPanel + column);
-      const Gradients out = {h.pull * h.up * h.slope, h.pull * h.silu, h.silu * h.up};
+      const SumFactors out = {h.pull * h.up * h.slope, h.pull * h.silu, h.silu * h.up};
       store_row<Operand>(piece.gate_rows, piece.hidden_words, t + row, column, out.gate);
       store_row<Operand>(piece.up_rows, piece.hidden_words, t + row, column, out.up);
       return out;
     };
-    for_each_word<Operand>(stage, [&](int row, int column, const Gradients& even, const Gradients& odd) {
-      const int64_t at = scratch + row / Operand::kPerWord * kPanel + column;
-      put_panel<Operand>(piece, 0, at, even.gate, odd.gate);
-      put_panel<Operand>(piece, 1, at, even.up, odd.up);
-      put_panel<Operand>(piece, 2, at, even.hidden, odd.hidden);
+    for_each_word<Operand>(stage, [&](int row, int column, const SumFactors& even, const SumFactors& odd) {
+      put_factors<Operand>(piece, scratch, row, column, even, odd);
     });
   });
 }
@@ -220,9 +219,6 @@ void apply_backward(const HiddenPiece& piece) {
 template <class Operand, class Number>
 void descend_backward(const HiddenPiece& piece) {
   Tiles tiles;
-  struct Gradients {
-    Vec gate, up, pull;
-  };
   in_stretches<Operand>(piece, [&](int64_t t, int64_t scratch) {
     restore<Operand, Number>(piece, t, tiles, true);
     product_tile<Operand>(piece.x, t, piece.gate_factor, tiles.gate_factor);
@@ -245,8 +241,8 @@ void descend_backward(const HiddenPiece& piece) {
       const Vec a = r_down * down_rate, b = r_gate * gate_rate, c = r_up * up_rate;
       const Vec bend = h.sigma * (1.f - h.sigma) * (2.f + h.gate * (1.f - 2.f * h.sigma));
       const Vec b_slope = b * h.slope;
-      const Gradients out = {(a * h.up + c * h.pull) * h.slope + b * pull_up * bend,
-                             a * h.silu + b_slope * h.pull, c * h.silu + b_slope * h.up};
+      const SumFactors out = {(a * h.up + c * h.pull) * h.slope + b * pull_up * bend,
+                              a * h.silu + b_slope * h.pull, c * h.silu + b_slope * h.up};
       const auto put = [&](uint32_t* rows, Vec value) {
         store_row<Operand>(rows, piece.hidden_words, t + row, column, value);
       };
@@ -255,14 +251,11 @@ void descend_backward(const HiddenPiece& piece) {
       put(piece.hidden_rows, hidden * down_rate);
       put(piece.gate_rows, out.gate);
       put(piece.up_rows, out.up);
-      put(piece.pull_rows, out.pull);
+      put(piece.pull_rows, out.down);
       return out;
     };
-    for_each_word<Operand>(stage, [&](int row, int column, const Gradients& even, const Gradients& odd) {
-      const int64_t at = scratch + row / Operand::kPerWord * kPanel + column;
-      put_panel<Operand>(piece, 0, at, even.gate, odd.gate);
-      put_panel<Operand>(piece, 1, at, even.up, odd.up);
-      put_panel<Operand>(piece, 2, at, even.pull, odd.pull);
+    for_each_word<Operand>(stage, [&](int row, int column, const SumFactors& even, const SumFactors& odd) {
+      put_factors<Operand>(piece, scratch, row, column, even, odd);
     });
     for (int row = 0; row < kTallRows && t + row < piece.tokens; ++row) {
       piece.gate_rate_sum[t + row] = sum(rate_sums[row][0]);
@@ -296,8 +289,8 @@ void run_descend_backward(const HiddenPiece& piece) {
 }  // namespace
 
 // In fast_weight_products.cpp.
-void pack_tokens(Packing packing, Rows from, int64_t tokens, int64_t width, uint32_t* tiles, uint32_t* panels,
-                 int64_t panel_stride, const float* scale);
+void pack_tokens(Packing packing, NumberRows from, int64_t tokens, int64_t width, uint32_t* tiles,
+                 uint32_t* panels, int64_t panel_stride, const float* scale);
 void token_product(Packing packing, const ProductTerm* terms, int64_t count, int64_t tokens, int64_t columns,
                    RowsOut out);
 void outer_sum(Packing packing, const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,

@@ -88,8 +88,8 @@ void add_outer_products(const uint32_t* a_panel, const uint32_t* b_panels, int64
 
 }  // namespace
 
-void pack_tokens(Packing packing, Rows from, int64_t tokens, int64_t width, uint32_t* tiles, uint32_t* panels,
-                 int64_t panel_stride, const float* scale) {
+void pack_tokens(Packing packing, NumberRows from, int64_t tokens, int64_t width, uint32_t* tiles,
+                 uint32_t* panels, int64_t panel_stride, const float* scale) {
   const auto pack = [&](auto operand, auto* numbers) {
     pack_both<decltype(operand)>(numbers, from.stride, tokens, width, tiles, panels, panel_stride, scale);
   };

@@ -136,7 +136,7 @@ LACT_INLINE void byte_row_product(const uint8_t* weight, const float* scales, in
 }
 
 template <class Form, int Tokens>
-void all_rows(const typename Form::Weight* weight, Rows rows, const typename Form::X* x, float* y,
+void all_rows(const typename Form::Weight* weight, WeightRows rows, const typename Form::X* x, float* y,
               int64_t y_stride) {
   for (int64_t row = 0; row < rows.count; ++row) {
     row_product<Form, Tokens>(weight + row * rows.width, rows.width, x, y + row, y_stride);
@@ -144,7 +144,7 @@ void all_rows(const typename Form::Weight* weight, Rows rows, const typename For
 }
 
 template <int Tokens>
-void all_byte_rows(const uint8_t* weight, const float* scales, Rows rows, const ByteTokens& x, float* y,
+void all_byte_rows(const uint8_t* weight, const float* scales, WeightRows rows, const ByteTokens& x, float* y,
                    int64_t y_stride) {
   const int64_t groups = rows.width / kByteGroup;
   for (int64_t row = 0; row < rows.count; ++row) {
@@ -163,15 +163,15 @@ LACT_INLINE void by_tokens(int64_t tokens, const Body& body) {
 }
 
 template <class Form>
-void product(const typename Form::Weight* weight, Rows rows, const typename Form::X* x, int64_t tokens,
+void product(const typename Form::Weight* weight, WeightRows rows, const typename Form::X* x, int64_t tokens,
              float* y, int64_t y_stride) {
   by_tokens(tokens, [&]<int Tokens>(int64_t t) {
     all_rows<Form, Tokens>(weight, rows, x + t * rows.width, y + t * y_stride, y_stride);
   });
 }
 
-void byte_product(const uint8_t* weight, const float* scales, Rows rows, const ByteTokens& x, int64_t tokens,
-                  float* y, int64_t y_stride) {
+void byte_product(const uint8_t* weight, const float* scales, WeightRows rows, const ByteTokens& x,
+                  int64_t tokens, float* y, int64_t y_stride) {
   const int64_t groups = rows.width / kByteGroup;
   by_tokens(tokens, [&]<int Tokens>(int64_t t) {
     const ByteTokens from = {x.bytes + t * rows.width, x.scales + t * groups, x.sums + t * groups};

@@ -8,7 +8,7 @@ namespace {
 
 /// Calls what(Operand{}, numbers) with the types that packing and source stand for.
 template <class What>
-LACT_INLINE void typed(Packing packing, Rows from, const What& what) {
+LACT_INLINE void typed(Packing packing, NumberRows from, const What& what) {
   if (packing == Packing::pairs) {
     if (from.bf16) return what(Pairs{}, static_cast<const uint16_t*>(from.numbers));
     return what(Pairs{}, static_cast<const float*>(from.numbers));
@@ -17,19 +17,20 @@ LACT_INLINE void typed(Packing packing, Rows from, const What& what) {
   return what(Singles{}, static_cast<const float*>(from.numbers));
 }
 
-void tiles(Packing packing, Rows from, int64_t rows, int64_t depth, uint32_t* to) {
+void tiles(Packing packing, NumberRows from, int64_t rows, int64_t depth, uint32_t* to) {
   typed(packing, from, [&](auto operand, auto* numbers) {
     pack_tiles<decltype(operand)>(numbers, from.stride, rows, depth, to);
   });
 }
 
-void panels(Packing packing, Rows from, int64_t depth, int64_t columns, uint32_t* to, int64_t panel_stride) {
+void panels(Packing packing, NumberRows from, int64_t depth, int64_t columns, uint32_t* to,
+            int64_t panel_stride) {
   typed(packing, from, [&](auto operand, auto* numbers) {
     pack_panels<decltype(operand)>(numbers, from.stride, depth, columns, to, panel_stride);
   });
 }
 
-void panels_transposed(Packing packing, Rows from, int64_t depth, int64_t columns, uint32_t* to,
+void panels_transposed(Packing packing, NumberRows from, int64_t depth, int64_t columns, uint32_t* to,
                        int64_t panel_stride) {
   typed(packing, from, [&](auto operand, auto* numbers) {
     pack_panels_transposed<decltype(operand)>(numbers, from.stride, depth, columns, to, panel_stride);

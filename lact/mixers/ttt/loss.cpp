@@ -10,7 +10,7 @@ namespace lact::ttt {
 #undef LACT_LOSS
 
 namespace {
-const NameTable<FastWeightLoss>& table() {
+const NameTable<FastWeightLoss>& losses() {
   static const NameTable<FastWeightLoss> rows = {
 #define LACT_LOSS(name) {#name, &name##_loss},
 #include "lact/mixers/ttt/losses.inc"
@@ -20,7 +20,7 @@ const NameTable<FastWeightLoss>& table() {
 }
 }  // namespace
 
-const FastWeightLoss& loss(const std::string& name) { return find(table(), "fast-weight loss", name); }
-std::vector<std::string> loss_names() { return names(table()); }
+const FastWeightLoss& loss(const std::string& name) { return find(losses(), "fast-weight loss", name); }
+std::vector<std::string> loss_names() { return names(losses()); }
 
 }  // namespace lact::ttt

@@ -10,7 +10,7 @@ namespace lact::ttt {
 #undef LACT_NETWORK
 
 namespace {
-const NameTable<FastWeightNetwork>& table() {
+const NameTable<FastWeightNetwork>& networks() {
   static const NameTable<FastWeightNetwork> rows = {
 #define LACT_NETWORK(name) {#name, &name##_network},
 #include "lact/mixers/ttt/networks.inc"
@@ -21,8 +21,8 @@ const NameTable<FastWeightNetwork>& table() {
 }  // namespace
 
 const FastWeightNetwork& network(const std::string& name) {
-  return find(table(), "fast-weight network", name);
+  return find(networks(), "fast-weight network", name);
 }
-std::vector<std::string> network_names() { return names(table()); }
+std::vector<std::string> network_names() { return names(networks()); }
 
 }  // namespace lact::ttt

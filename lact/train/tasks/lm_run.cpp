@@ -22,7 +22,7 @@ namespace {
 
 std::string run_file(const std::string& folder) { return (fs::path(folder) / "run.json").string(); }
 
-std::shared_ptr<data::TokenArray> open(const data::Tokenizer& tokenizer, std::vector<std::string> paths,
+std::shared_ptr<data::TokenArray> open_text(const data::Tokenizer& tokenizer, std::vector<std::string> paths,
                                        const std::string& cache) {
   return data::open_corpus(tokenizer,
                            {std::move(paths), cache, [](const std::string& text) { log::info("{}", text); }});
@@ -73,14 +73,14 @@ LmSources open_sources(const LmDataOptions& options, int64_t seed) {
     files = std::move(split.train);
     valid_files = std::move(split.valid);
   }
-  const auto tokens = open(tokenizer, files, options.cache);
+  const auto tokens = open_text(tokenizer, files, options.cache);
   data::TokenRange train = all(*tokens), valid = {0, 0};
   if (valid_files.empty() && options.valid_share > 0) {
     std::tie(train, valid) = data::split_tokens(tokens->size(), options.valid_share);
   }
   sources.train = data::shuffled_sequences(tokens, train, mix(order, 1));
   if (!valid_files.empty()) {
-    const auto kept = open(tokenizer, valid_files, options.cache);
+    const auto kept = open_text(tokenizer, valid_files, options.cache);
     sources.valid = data::consecutive_sequences(kept, all(*kept));
   } else if (valid.size() > 0) {
     sources.valid = data::consecutive_sequences(tokens, valid);

@@ -3,11 +3,11 @@
 #include <torch/autograd.h>
 
 #include "cases/update_rules.h"
-#include "lact/kernels/isa.h"
 #include "lact/mixers/ttt/scan.h"
 #include "lact/ops/norms.h"
 #include "support/errors.h"
 #include "support/gradients.h"
+#include "support/instruction_sets.h"
 
 namespace lact::ttt {
 namespace {
@@ -22,7 +22,7 @@ struct Case {
   Schedule schedule = {};
 };
 
-struct Problem {
+struct FusedProblem {
   Matrices weights;
   ScanInputs inputs;
   Schedule schedule;
@@ -44,9 +44,9 @@ struct Problem {
 /// Numbers that bfloat16 holds exactly, so that both precisions start from the same.
 at::Tensor rounded(const at::Tensor& x) { return x.to(at::kBFloat16).to(at::kDouble); }
 
-Problem make(const Case& c, bool momentum) {
+FusedProblem make(const Case& c, bool momentum) {
   at::manual_seed(5);
-  Problem p;
+  FusedProblem p;
   const auto tokens = [&](int64_t width) {
     return at::randn({c.batch, c.heads, c.tokens, width}, at::kDouble);
   };
@@ -71,7 +71,7 @@ struct Result {
 };
 
 /// Runs one form of the scan in the given type of tokens and returns the output and all gradients.
-Result run(const Case& c, Problem p, const UpdateRule& rule, at::ScalarType type, bool fused_form,
+Result run(const Case& c, FusedProblem p, const UpdateRule& rule, at::ScalarType type, bool fused_form,
            bool recompute, bool use_memory = false) {
   const auto matrix_type = type == at::kDouble ? at::kDouble : at::kFloat;
   for (auto& [name, tensor] : p.named()) {
@@ -81,7 +81,9 @@ Result run(const Case& c, Problem p, const UpdateRule& rule, at::ScalarType type
   const FastWeightRule whole = {network(c.network), loss("dot_product"), rule, recompute};
   Result result;
   result.memory = start_memory(rule, p.weights);
-  if (fused_form) EXPECT_TRUE(fused::fits(whole, p.schedule, p.inputs, result.memory));
+  if (fused_form) {
+    EXPECT_TRUE(fused::fits(whole, p.schedule, p.inputs, result.memory));
+  }
   result.out = fused_form ? fused::scan(whole, p.schedule, p.inputs, result.memory)
                           : reference::scan(whole, p.schedule, p.inputs, result.memory);
   at::Tensor total = (result.out.to(at::kDouble) * p.weighting).sum();
@@ -107,7 +109,7 @@ double distance(const at::Tensor& a, const at::Tensor& b) {
 
 void expect_same(const Case& c, const UpdateRule& rule, at::ScalarType type, double tolerance,
                  bool recompute = false, bool use_memory = false) {
-  Problem p = make(c, rule.momentum);
+  FusedProblem p = make(c, rule.momentum);
   const Result wanted = run(c, p, rule, at::kDouble, false, false, use_memory);
   const Result found = run(c, p, rule, type, true, recompute, use_memory);
   EXPECT_EQ(found.out.scalar_type(), type);
@@ -127,21 +129,11 @@ constexpr double kSingle = 2e-4;
 double half(const UpdateRule& rule) { return rule.muon ? 0.12 : 0.02; }
 
 /// Instruction sets this processor has; pairs of bfloat16 with the best of them.
-class FusedScan : public ::testing::TestWithParam<kernels::Isa> {
- protected:
-  void SetUp() override {
-    if (!kernels::set_isa(GetParam()))
-      GTEST_SKIP() << "this processor lacks " << kernels::isa_name(GetParam());
-  }
-  void TearDown() override {
-    kernels::set_isa(kernels::best_isa());
-    kernels::set_multiplies_pairs(false);
-  }
-};
+class FusedScan : public lact::testing::OnInstructionSet {};
 INSTANTIATE_TEST_SUITE_P(Sets, FusedScan,
                          ::testing::Values(kernels::Isa::generic, kernels::Isa::avx2, kernels::Isa::avx512,
                                            kernels::Isa::avx512_bf16),
-                         [](const auto& info) { return std::string(kernels::isa_name(info.param)); });
+                         lact::testing::isa_of);
 
 TEST_P(FusedScan, EveryRuleInFloat32) {
   for (const auto& [name, rule] : rules()) {
@@ -226,7 +218,7 @@ TEST_P(FusedScan, HugeTinyAndZeroValues) {
     SCOPED_TRACE(scale);
     Case c;
     c.scale = scale;
-    Problem p = make(c, false);
+    FusedProblem p = make(c, false);
     const Result found = run(c, p, rule, at::kFloat, true, false);
     EXPECT_TRUE(at::isfinite(found.out).all().item<bool>());
     for (const auto& gradient : found.gradients) EXPECT_TRUE(at::isfinite(gradient).all().item<bool>());
@@ -236,7 +228,7 @@ TEST_P(FusedScan, HugeTinyAndZeroValues) {
 TEST(FusedScanInputs, ViewsOfAProjectionNeedNoCopy) {
   // q, k, v as the layer makes them: heads cut out of one [B, T, 3 H D].
   const Case c;
-  Problem p = make(c, false);
+  FusedProblem p = make(c, false);
   const UpdateRule rule;
   const Result wanted = run(c, p, rule, at::kFloat, true, false);
   at::Tensor joined = at::empty({c.batch, c.tokens, 3, c.heads, c.in});
@@ -269,7 +261,7 @@ TEST(FusedScanInputs, SameBitsEveryTime) {
 
 TEST(FusedScanInputs, LeavesWhatItDoesNotKnowToTheReference) {
   const Case c;
-  const Problem p = make(c, false);
+  const FusedProblem p = make(c, false);
   const auto fits = [&](ScanInputs inputs, const FastWeightRule& rule, at::ScalarType type) {
     for (auto* x : {&inputs.q, &inputs.k, &inputs.v}) *x = x->to(type);
     Matrices weights;
@@ -292,7 +284,7 @@ TEST(FusedScanInputs, LeavesWhatItDoesNotKnowToTheReference) {
 
 TEST(FusedScanInputs, ASecondBackwardPassIsRefused) {
   const Case c;
-  Problem p = make(c, false);
+  FusedProblem p = make(c, false);
   for (auto& [name, tensor] : p.named()) *tensor = tensor->to(at::kFloat).requires_grad_(true);
   Memory memory = start_memory({}, p.weights);
   const at::Tensor out =

@@ -12,13 +12,10 @@ namespace {
 using lact::testing::difference;
 using lact::testing::make_lm;
 using lact::testing::random_ids;
+using lact::testing::row;
 using lact::testing::TemporaryFolder;
 using lact::testing::tiny_lm;
 using ops::WeightFormat;
-
-std::span<const int64_t> row(const at::Tensor& ids, int64_t begin, int64_t count) {
-  return {ids.data_ptr<int64_t>() + begin, size_t(count)};
-}
 
 /// Logits [T, vocabulary] of a text read token by token.
 at::Tensor token_by_token(const std::shared_ptr<LanguageModel>& model, const at::Tensor& ids) {

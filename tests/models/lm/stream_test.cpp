@@ -11,12 +11,9 @@ namespace {
 using lact::testing::difference;
 using lact::testing::make_precise_lm;
 using lact::testing::random_ids;
+using lact::testing::row;
 using lact::testing::tiny_lm;
 using lact::testing::tiny_lms;
-
-std::span<const int64_t> row(const at::Tensor& ids, int64_t begin, int64_t count) {
-  return {ids.data_ptr<int64_t>() + begin, size_t(count)};
-}
 
 /// Hidden states [T, M] of a text read in pieces of these lengths.
 at::Tensor read_in_pieces(LmStream& stream, const at::Tensor& ids, const std::vector<int64_t>& lengths) {

@@ -1,25 +1,13 @@
-// Compares a fused path with the reference in float64, on every instruction set of this processor.
+// Compares a fused path with the reference in float64.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "lact/kernels/isa.h"
 #include "support/gradients.h"
+#include "support/instruction_sets.h"
 
 namespace lact::testing {
-
-inline void for_every_isa(const std::function<void()>& body) {
-  using kernels::Isa;
-  const Isa before = kernels::isa();
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16}) {
-    if (!kernels::set_isa(isa)) continue;
-    SCOPED_TRACE(std::string(kernels::isa_name(isa)));
-    body();
-  }
-  kernels::set_isa(before);
-}
 
 /// The value of a function and the gradients of its inputs under a fixed random weighting.
 inline std::vector<at::Tensor> value_and_gradients(const Scalar& function,
