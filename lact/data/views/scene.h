@@ -38,7 +38,7 @@ inline std::array<std::pair<CameraAxes, const char*>, 3> enum_names(CameraAxes) 
 
 struct SceneOptions {
   CameraAxes axes = CameraAxes::file;
-  std::string images;         ///< the folder that image names start from; "" looks for it
+  std::string images{};       ///< the folder that image names start from; "" looks for it
   bool skip_missing = false;  ///< leave out views whose image does not exist instead of refusing the scene
 
   template <class Visitor>
