@@ -1,5 +1,6 @@
 #include "lact/data/views/json_record.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lact/base/error.h"
@@ -11,12 +12,16 @@ namespace lact::data {
 namespace {
 
 constexpr uint64_t kMaxCameraFileBytes = uint64_t{256} << 20;
-constexpr size_t kLongestShownValue = 60;
+constexpr size_t kLongestShownValue = 60, kMostShownItems = 8;
 
+/// Nested values are named, not shown: writing them out would recurse as deep as the file nests them.
 std::string shown_value(const options::Json& value) {
-  std::string text = value.dump(-1, ' ', false, options::Json::error_handler_t::replace);
-  if (text.size() > kLongestShownValue) text = text.substr(0, kLongestShownValue) + "...";
-  return text;
+  const bool flat =
+      std::all_of(value.begin(), value.end(), [](const auto& item) { return item.is_primitive(); });
+  if (!flat || value.size() > kMostShownItems)
+    return fmt::format("{} of {} entries", value.is_array() ? "a list" : "an object", value.size());
+  const std::string text = value.dump(-1, ' ', false, options::Json::error_handler_t::replace);
+  return text.size() > kLongestShownValue ? fmt::format("{}...", text.substr(0, kLongestShownValue)) : text;
 }
 
 }  // namespace

@@ -22,15 +22,25 @@ bool is_file(const fs::path& path) {
 }
 
 /// "" if the picture does not exist. NeRF's own files leave the ending out.
-std::string find_picture(const fs::path& folder, const std::string& name) {
-  for (const fs::path& base : {folder / name, folder / fs::path(name).filename()}) {
-    if (is_file(base)) return base.lexically_normal().string();
-    for (const char* ending : {".png", ".jpg", ".jpeg", ".PNG", ".JPG", ".JPEG"})
-      if (const std::string path = base.string() + ending; is_file(path))
-        return fs::path(path).lexically_normal().string();
-  }
+std::string find_picture(const fs::path& path) {
+  for (const char* ending : {"", ".png", ".jpg", ".jpeg", ".PNG", ".JPG", ".JPEG"})
+    if (const fs::path whole = path.string() + ending; is_file(whole))
+      return whole.lexically_normal().string();
   return "";
 }
+
+/// Where the names in a camera file start.
+struct PictureFolder {
+  fs::path path;
+  bool given =
+      false;  ///< by the user: then a name also counts without its folders, "images/a.png" as "a.png"
+
+  std::string find(const std::string& name) const {
+    std::string found = find_picture(path / name);
+    if (found.empty() && given) found = find_picture(path / fs::path(name).filename());
+    return found;
+  }
+};
 
 /// Where a COLMAP model's names start: COLMAP does not say. `images` beside the model or above it is usual.
 fs::path colmap_picture_folder(const fs::path& model, const std::string& name) {
@@ -38,7 +48,7 @@ fs::path colmap_picture_folder(const fs::path& model, const std::string& name) {
   fs::path folder = start;
   for (int level = 0; level < 4; ++level) {
     for (const fs::path& candidate : {folder / "images", folder})
-      if (!find_picture(candidate, name).empty()) return candidate;
+      if (!find_picture(candidate / name).empty()) return candidate;
     folder = folder.parent_path();
   }
   return model / "images";
@@ -60,22 +70,22 @@ std::string camera_file_in(const std::string& folder) {
 }
 
 /// Replaces names by paths; views without a picture are an error or left out.
-void find_pictures(Scene& scene, const fs::path& folder, bool skip_missing) {
+void find_pictures(Scene& scene, const PictureFolder& folder, bool skip_missing) {
   std::vector<View> present;
   std::string first_missing;
   size_t missing = 0;
   for (View& view : scene.views) {
-    std::string path = find_picture(folder, view.image);
+    std::string path = folder.find(view.image);
     if (path.empty()) {
-      if (missing++ == 0) first_missing = (folder / view.image).lexically_normal().string();
+      if (missing++ == 0) first_missing = (folder.path / view.image).lexically_normal().string();
       continue;
     }
     view.image = std::move(path);
     present.push_back(std::move(view));
   }
   LACT_CHECK(missing == 0 || (skip_missing && !present.empty()),
-             "{}: {} of {} images do not exist, the first is {}", scene.source, missing, scene.views.size(),
-             first_missing);
+             "{}: {} of {} images do not exist, the first is {}; skip_missing leaves such views out",
+             scene.source, missing, scene.views.size(), first_missing);
   if (missing > 0)
     log::warn("{}: {} of {} views are left out because their image does not exist", scene.source, missing,
               scene.views.size());
@@ -97,7 +107,8 @@ Scene load_json_scene(const std::string& file, const SceneOptions& options) {
   const bool list_of_files = json.is_array() && !json.empty() && json.front().is_string();
   LACT_CHECK(!list_of_files, "{}: is a list of scenes, expected the camera file of one of them, such as {}",
              file, json.front().get<std::string>());
-  const fs::path folder = options.images.empty() ? fs::path(file).parent_path() : fs::path(options.images);
+  const PictureFolder folder{options.images.empty() ? fs::path(file).parent_path() : fs::path(options.images),
+                             !options.images.empty()};
   Scene scene{file, {}};
   if (is_opencv_cameras(json)) {
     scene.views = read_opencv_cameras(json, file);
@@ -108,7 +119,7 @@ Scene load_json_scene(const std::string& file, const SceneOptions& options) {
         "with \"frames\"",
         file);
     const auto size_of_image = [&](const std::string& name) -> std::optional<io::ImageSize> {
-      const std::string path = find_picture(folder, name);
+      const std::string path = folder.find(name);
       return path.empty() ? std::nullopt : std::optional(io::read_image_size(path));
     };
     scene.views = read_transforms(json, file, options.axes, size_of_image);
@@ -117,11 +128,11 @@ Scene load_json_scene(const std::string& file, const SceneOptions& options) {
   return scene;
 }
 
-Scene load_colmap_scene(const std::string& folder, const SceneOptions& options) {
-  Scene scene{folder, read_colmap(folder)};
-  const fs::path images = options.images.empty() ? colmap_picture_folder(folder, scene.views.front().image)
-                                                 : fs::path(options.images);
-  find_pictures(scene, images, options.skip_missing);
+Scene load_colmap_scene(const std::string& model, const SceneOptions& options) {
+  Scene scene{model, read_colmap(model)};
+  PictureFolder folder{options.images, !options.images.empty()};
+  if (!folder.given) folder.path = colmap_picture_folder(model, scene.views.front().image);
+  find_pictures(scene, folder, options.skip_missing);
   return scene;
 }
 

@@ -211,6 +211,12 @@ TEST_F(OneFrame, MistakesAreASentenceThatNamesTheField) {
                   "is a list of scenes, expected the camera file of one of them");
 }
 
+TEST_F(OneFrame, DeeplyNestedFilesAreASentence) {
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  write_file(folder_ / "deep.json", "{\"frames\": [" + deep + "]}");
+  EXPECT_SENTENCE(load_scene(folder_ / "deep.json"), "frames.0 is a list of 1 entries, expected an object");
+}
+
 TEST_F(OneFrame, ViewsWithoutAPictureCanBeLeftOut) {
   json_["frames"].push_back(frame());
   json_["frames"][1]["file_path"] = "missing.png";
@@ -317,7 +323,7 @@ TEST_F(Colmap, MistakesOfTheTextAreASentence) {
   EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE\n", image)),
                   "line 1: the line ends where the width was expected");
   EXPECT_SENTENCE(load_scene(text_model(camera, "")), "images.txt: holds no image");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0\n")),
+  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 5\n")),
                   "the line ends where the translation was expected");
   EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 1\n")),
                   "where the image's name was expected");
