@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -57,28 +58,32 @@ std::vector<LanczosTaps> lanczos_taps(int64_t source, int64_t target) {
 
 uint8_t rounded_pixel(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kFractionBits, 0, 255)); }
 
+/// One row of [W, channels].
+template <int channels>
+void resize_row(const uint8_t* source, const std::vector<LanczosTaps>& taps, uint8_t* target) {
+  for (const LanczosTaps& tap : taps) {
+    const uint8_t* pixel = source + tap.first * channels;
+    std::array<int32_t, channels> sums;
+    sums.fill(1 << (kFractionBits - 1));
+    for (const int32_t weight : tap.weights) {
+      for (int c = 0; c < channels; ++c) sums[c] += weight * pixel[c];
+      pixel += channels;
+    }
+    for (const int32_t sum : sums) *target++ = rounded_pixel(sum);
+  }
+}
+
 /// [H, W, C] -> [H, width, C]
 at::Tensor resize_columns(const at::Tensor& image, int64_t width) {
-  const int64_t rows = image.size(0), columns = image.size(1), channels = image.size(2);
-  const auto taps = lanczos_taps(columns, width);
+  const int64_t rows = image.size(0), channels = image.size(2);
+  const auto taps = lanczos_taps(image.size(1), width);
   at::Tensor result = at::empty({rows, width, channels}, at::kByte);
   const uint8_t* source = image.data_ptr<uint8_t>();
   uint8_t* target = result.data_ptr<uint8_t>();
+  const auto resize = channels == 3 ? &resize_row<3> : &resize_row<4>;
   at::parallel_for(0, rows, kRowsPerTask, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      for (int64_t x = 0; x < width; ++x) {
-        const LanczosTaps& tap = taps[x];
-        const uint8_t* pixel = source + (row * columns + tap.first) * channels;
-        int32_t sums[4] = {1 << (kFractionBits - 1), 1 << (kFractionBits - 1), 1 << (kFractionBits - 1),
-                           1 << (kFractionBits - 1)};
-        for (const int32_t weight : tap.weights) {
-          for (int64_t c = 0; c < channels; ++c) sums[c] += weight * pixel[c];
-          pixel += channels;
-        }
-        for (int64_t c = 0; c < channels; ++c)
-          target[(row * width + x) * channels + c] = rounded_pixel(sums[c]);
-      }
-    }
+    for (int64_t row = begin; row < end; ++row)
+      resize(source + row * image.size(1) * channels, taps, target + row * width * channels);
   });
   return result;
 }

@@ -17,6 +17,7 @@ namespace {
 constexpr double kNarrowest = 4, kWidest = 0.5;  // focal length of the straightened picture, relative
 constexpr double kFocalStep = 0.995;
 constexpr int kBorderSteps = 64;
+constexpr int64_t kRowsPerPiece = 16;
 
 /// 1 + k1 q + k2 q^2 + k3 q^3 + k4 q^4
 double radial_factor(const Distortion& lens, double q) {
@@ -42,7 +43,7 @@ bool folds_within(const Distortion& lens, double argument) {
   return false;
 }
 
-/// Points on the border of a picture of `size` pixels.
+/// Points all around the border of a picture.
 std::vector<std::array<double, 2>> border_points(double width, double height) {
   std::vector<std::array<double, 2>> points;
   for (int i = 0; i <= kBorderSteps; ++i) {
@@ -73,28 +74,56 @@ bool is_filled(const Camera& camera, const Distortion& lens, double zoom) {
   return !folds_within(lens, farthest);
 }
 
-/// Colours weighed by alpha, at (u, v) between pixel centres; the border is continued outwards.
-void sample_bilinear(const uint8_t* image, int64_t height, int64_t width, int64_t channels, double u,
-                     double v, uint8_t* result) {
-  const double x = std::clamp(u - 0.5, 0.0, static_cast<double>(width - 1));
-  const double y = std::clamp(v - 0.5, 0.0, static_cast<double>(height - 1));
-  const auto left = static_cast<int64_t>(x), top = static_cast<int64_t>(y);
-  const int64_t right = std::min(left + 1, width - 1), bottom = std::min(top + 1, height - 1);
-  const double across = x - static_cast<double>(left), down = y - static_cast<double>(top);
-  const std::array<std::pair<const uint8_t*, double>, 4> corners = {
-      {{image + (top * width + left) * channels, (1 - across) * (1 - down)},
-       {image + (top * width + right) * channels, across * (1 - down)},
-       {image + (bottom * width + left) * channels, (1 - across) * down},
-       {image + (bottom * width + right) * channels, across * down}}};
-  double colour[3] = {0, 0, 0}, alpha = 0;
-  for (const auto& [pixel, share] : corners) {
-    const double weight = channels == 4 ? share * pixel[3] : share * 255;
-    alpha += weight;
-    for (int c = 0; c < 3; ++c) colour[c] += weight * pixel[c];
+uint8_t nearest_byte(float value) { return static_cast<uint8_t>(value + 0.5f); }
+
+/// The pixels of [H, W, channels], continued beyond the border.
+template <int channels>
+struct BilinearPicture {
+  const uint8_t* pixels;
+  int64_t height, width;
+
+  /// At (u, v) between pixel centres; colours are weighed by alpha.
+  void sample(double u, double v, uint8_t* result) const {
+    const double x = std::clamp(u - 0.5, 0.0, static_cast<double>(width - 1));
+    const double y = std::clamp(v - 0.5, 0.0, static_cast<double>(height - 1));
+    const auto left = static_cast<int64_t>(x), top = static_cast<int64_t>(y);
+    const int64_t right = std::min(left + 1, width - 1), bottom = std::min(top + 1, height - 1);
+    const auto across = static_cast<float>(x - static_cast<double>(left));
+    const auto down = static_cast<float>(y - static_cast<double>(top));
+    const std::array<const uint8_t*, 4> corners = {
+        pixels + (top * width + left) * channels, pixels + (top * width + right) * channels,
+        pixels + (bottom * width + left) * channels, pixels + (bottom * width + right) * channels};
+    const std::array<float, 4> shares = {(1 - across) * (1 - down), across * (1 - down), (1 - across) * down,
+                                         across * down};
+    std::array<float, 3> colour = {};
+    float alpha = 0;
+    for (int corner = 0; corner < 4; ++corner) {
+      float weight = shares[corner];
+      if constexpr (channels == 4) weight *= corners[corner][3];
+      alpha += weight;
+      for (int c = 0; c < 3; ++c) colour[c] += weight * corners[corner][c];
+    }
+    if constexpr (channels == 4) {
+      const float scale = alpha > 0 ? 1 / alpha : 0;
+      for (int c = 0; c < 3; ++c) result[c] = nearest_byte(std::min(colour[c] * scale, 255.f));
+      result[3] = nearest_byte(alpha);
+    } else {
+      for (int c = 0; c < 3; ++c) result[c] = nearest_byte(colour[c]);
+    }
   }
-  for (int c = 0; c < 3; ++c)
-    result[c] = alpha > 0 ? static_cast<uint8_t>(std::lround(colour[c] / alpha)) : uint8_t{0};
-  if (channels == 4) result[3] = static_cast<uint8_t>(std::lround(alpha));
+};
+
+template <int channels>
+void undistort_rows(const BilinearPicture<channels>& photo, const Camera& camera, const Distortion& lens,
+                    const Camera& straight, uint8_t* target, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) {
+    const double y = (static_cast<double>(row) + 0.5 - straight.cy) / straight.fy;
+    for (int64_t column = 0; column < straight.width; ++column) {
+      const double x = (static_cast<double>(column) + 0.5 - straight.cx) / straight.fx;
+      const auto [u, v] = seen_at(camera, lens, x, y);
+      photo.sample(u, v, target + (row * straight.width + column) * channels);
+    }
+  }
 }
 
 }  // namespace
@@ -159,16 +188,11 @@ at::Tensor undistort(const at::Tensor& image, const Camera& camera, const Distor
   at::Tensor result = at::empty({straight.height, straight.width, channels}, at::kByte);
   const uint8_t* from = source.data_ptr<uint8_t>();
   uint8_t* to = result.data_ptr<uint8_t>();
-  at::parallel_for(0, straight.height, 16, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const double y = (static_cast<double>(row) + 0.5 - straight.cy) / straight.fy;
-      for (int64_t column = 0; column < straight.width; ++column) {
-        const double x = (static_cast<double>(column) + 0.5 - straight.cx) / straight.fx;
-        const auto [u, v] = seen_at(camera, distortion, x, y);
-        sample_bilinear(from, camera.height, camera.width, channels, u, v,
-                        to + (row * straight.width + column) * channels);
-      }
-    }
+  at::parallel_for(0, straight.height, kRowsPerPiece, [&](int64_t begin, int64_t end) {
+    if (channels == 3)
+      undistort_rows<3>({from, camera.height, camera.width}, camera, distortion, straight, to, begin, end);
+    else
+      undistort_rows<4>({from, camera.height, camera.width}, camera, distortion, straight, to, begin, end);
   });
   return result;
 }
