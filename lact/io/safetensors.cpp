@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
 #include <fstream>
 
 #include "lact/base/error.h"
 #include "lact/io/atomic_file.h"
+#include "lact/io/regular_file.h"
 #include "lact/io/safetensors_header.h"
 
 namespace lact::io {
@@ -23,18 +23,6 @@ void read_bytes(std::ifstream& stream, const std::string& path, void* bytes, uin
   stream.read(static_cast<char*>(bytes), static_cast<std::streamsize>(count));
   LACT_CHECK(static_cast<uint64_t>(stream.gcount()) == count, "{}: reading gave {} bytes, expected {}", path,
              stream.gcount(), count);
-}
-
-uint64_t regular_file_size(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  LACT_CHECK(status.type() != fs::file_type::not_found, "{}: does not exist", path);
-  LACT_CHECK(!error, "{}: cannot be read: {}", path, error.message());
-  LACT_CHECK(fs::is_regular_file(status), "{}: cannot be opened for reading: it is not a regular file", path);
-  const uint64_t size = fs::file_size(path, error);
-  LACT_CHECK(!error, "{}: cannot be read: {}", path, error.message());
-  return size;
 }
 
 SafetensorsHeader read_header(std::ifstream& stream, const std::string& path, uint64_t file_bytes) {

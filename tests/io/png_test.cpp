@@ -56,8 +56,8 @@ TEST(Png, RefusesOtherTypesAndShapesInASentence) {
   TemporaryFolder folder;
   const std::string path = folder / "image.png";
   EXPECT_THAT(refusal(path, at::zeros({4, 4, 3})), HasSubstr("has dtype Float, expected uint8"));
-  EXPECT_THAT(refusal(path, at::zeros({3, 4, 4}, at::kByte)),
-              HasSubstr("has shape [3, 4, 4], expected [H, W, 3] or [H, W]"));
+  EXPECT_THAT(refusal(path, at::zeros({3, 4, 5}, at::kByte)),
+              HasSubstr("has shape [3, 4, 5], expected [H, W, 3], [H, W, 4] or [H, W]"));
   EXPECT_THAT(refusal(path, at::zeros({4}, at::kByte)), HasSubstr("has shape [4]"));
   EXPECT_THAT(refusal(path, at::zeros({0, 4, 3}, at::kByte)), HasSubstr("has shape [0, 4, 3]"));
   EXPECT_THAT(refusal(path, at::zeros({1}, at::kByte).expand({1, 2'000'000})),

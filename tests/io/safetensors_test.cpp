@@ -167,7 +167,7 @@ TEST(Safetensors, WhatIsNotAFileIsRefused) {
     return testing::sentence_of<Error>([&] { read_safetensors(path); });
   };
   EXPECT_THAT(refused(folder / "missing"), HasSubstr("does not exist"));
-  EXPECT_THAT(refused(folder / ""), HasSubstr("not a regular file"));
+  EXPECT_THAT(refused(folder / ""), HasSubstr("is a folder, expected a file"));
   EXPECT_THAT(refused("/dev/zero"), HasSubstr("not a regular file"));
 }
 

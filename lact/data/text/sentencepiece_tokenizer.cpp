@@ -3,10 +3,10 @@
 #include "lact/base/error.h"
 #include "lact/base/fnv.h"
 #include "lact/data/text/piece_encoder.h"
-#include "lact/data/text/regular_file.h"
 #include "lact/data/text/sentencepiece_model.h"
 #include "lact/data/text/sentencepiece_normalizer.h"
 #include "lact/data/text/tokenizer.h"
+#include "lact/io/regular_file.h"
 
 namespace lact::data {
 
@@ -135,7 +135,7 @@ std::unique_ptr<Tokenizer> sentencepiece_from_bytes(const std::string& bytes,
 }
 
 std::unique_ptr<Tokenizer> sentencepiece_tokenizer(const std::string& path) {
-  return sentencepiece_from_bytes(read_whole_file(path, kMaxModelBytes), path);
+  return sentencepiece_from_bytes(io::read_whole_file(path, kMaxModelBytes), path);
 }
 
 }  // namespace lact::data

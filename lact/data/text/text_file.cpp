@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "lact/base/error.h"
-#include "lact/data/text/regular_file.h"
+#include "lact/io/regular_file.h"
 
 namespace lact::data {
 
@@ -25,7 +25,7 @@ struct TextFile::Stream {
 
 TextFile::TextFile(const std::string& path, size_t block_bytes) : path_(path), block_bytes_(block_bytes) {
   LACT_ASSERT(block_bytes > 0);
-  regular_file_size(path);
+  io::regular_file_size(path);
   errno = 0;
   const gzFile file = gzopen(path.c_str(), "rb");
   LACT_CHECK(file != nullptr, "{}: cannot be opened for reading: {}", path,
@@ -86,7 +86,7 @@ std::vector<std::string> find_text_files(const std::vector<std::string>& paths) 
     if (fs::is_directory(path, ignored)) {
       for (auto& file : files_below(path)) files.push_back(std::move(file));
     } else {
-      regular_file_size(path);
+      io::regular_file_size(path);
       files.push_back(path);
     }
   }

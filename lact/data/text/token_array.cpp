@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "lact/base/error.h"
-#include "lact/data/text/regular_file.h"
 #include "lact/data/text/token_array_format.h"
+#include "lact/io/regular_file.h"
 
 namespace lact::data {
 
@@ -33,7 +33,7 @@ void* map_file(const std::string& path, size_t bytes) {
 }  // namespace
 
 TokenArray::TokenArray(const std::string& path) {
-  file_bytes_ = regular_file_size(path);
+  file_bytes_ = io::regular_file_size(path);
   LACT_CHECK(file_bytes_ >= sizeof(TokenFooter) && file_bytes_ % sizeof(uint64_t) == 0,
              "{}: the token file has {} bytes, expected a multiple of 8 from 64", path, file_bytes_);
   bytes_ = map_file(path, file_bytes_);

@@ -21,6 +21,8 @@ const std::map<std::string, KindFunction>& table() {
       {"model.lm", run_lm_model},
       {"metrics.psnr_ssim", run_psnr_ssim},
       {"metrics.per_position_loss", run_per_position_loss},
+      {"image_preprocess", run_image_preprocess},
+      {"cameras", run_cameras},
   };
   return rows;
 }

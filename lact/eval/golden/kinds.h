@@ -27,6 +27,8 @@ void run_full_block_causal_attention(Run& run);
 void run_lm_model(Run& run);
 void run_psnr_ssim(Run& run);
 void run_per_position_loss(Run& run);
+void run_image_preprocess(Run& run);
+void run_cameras(Run& run);
 
 /// The "newton_schulz" entry of options: {"steps", "coefficients", "dtype"}.
 ops::NewtonSchulzOptions read_newton_schulz(const options::Json& json, const std::string& path);

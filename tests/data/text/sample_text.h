@@ -1,7 +1,6 @@
 // Text and tokenizers for tests: made here, so that no test depends on files from elsewhere.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "lact/data/text/tokenizer.h"
 #include "lact/data/text/train_tokenizer.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
 namespace lact::testing {
@@ -50,12 +50,6 @@ inline std::unique_ptr<data::Tokenizer> train_sample(data::PieceModel type, bool
   options.pieces.byte_fallback = byte_fallback;
   data::train_sentencepiece(options);
   return data::sentencepiece_tokenizer(options.output);
-}
-
-/// A file of the data that lies beside the repository on the developers' machines; "" if it is not there.
-inline std::string shared_data(const std::string& name) {
-  const std::string path = std::string(LACT_SOURCE_DIR "/../shared/data/") + name;
-  return std::filesystem::exists(path) ? path : "";
 }
 
 }  // namespace lact::testing

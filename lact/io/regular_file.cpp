@@ -1,11 +1,11 @@
-#include "lact/data/text/regular_file.h"
+#include "lact/io/regular_file.h"
 
 #include <filesystem>
 #include <fstream>
 
 #include "lact/base/error.h"
 
-namespace lact::data {
+namespace lact::io {
 
 uint64_t regular_file_size(const std::string& path) {
   namespace fs = std::filesystem;
@@ -33,4 +33,4 @@ std::string read_whole_file(const std::string& path, uint64_t limit) {
   return bytes;
 }
 
-}  // namespace lact::data
+}  // namespace lact::io

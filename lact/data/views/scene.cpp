@@ -1,0 +1,165 @@
+#include "lact/data/views/scene.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "lact/base/error.h"
+#include "lact/base/log.h"
+#include "lact/data/views/json_record.h"
+#include "lact/data/views/readers.h"
+#include "lact/io/image.h"
+
+namespace lact::data {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+/// "" if the picture does not exist. NeRF's own files leave the ending out.
+std::string find_picture(const fs::path& path) {
+  for (const char* ending : {"", ".png", ".jpg", ".jpeg", ".PNG", ".JPG", ".JPEG"})
+    if (const fs::path whole = path.string() + ending; is_file(whole))
+      return whole.lexically_normal().string();
+  return "";
+}
+
+/// Where the names in a camera file start.
+struct PictureFolder {
+  fs::path path;
+  bool given =
+      false;  ///< by the user: then a name also counts without its folders, "images/a.png" as "a.png"
+
+  std::string find(const std::string& name) const {
+    std::string found = find_picture(path / name);
+    if (found.empty() && given) found = find_picture(path / fs::path(name).filename());
+    return found;
+  }
+};
+
+/// Where a COLMAP model's names start: COLMAP does not say. `images` beside the model or above it is usual.
+fs::path colmap_picture_folder(const fs::path& model, const std::string& name) {
+  const fs::path start = fs::absolute(model).lexically_normal();
+  fs::path folder = start;
+  for (int level = 0; level < 4; ++level) {
+    for (const fs::path& candidate : {folder / "images", folder})
+      if (!find_picture(candidate / name).empty()) return candidate;
+    folder = folder.parent_path();
+  }
+  return model / "images";
+}
+
+/// The camera file (or folder of a COLMAP model) in a folder of photos.
+std::string camera_file_in(const std::string& folder) {
+  const fs::path root(folder);
+  for (const char* name :
+       {"opencv_cameras.json", "transforms.json", "transforms_train.json", "opencv_cameras_train.json"})
+    if (is_file(root / name)) return (root / name).string();
+  for (const char* name : {"", "sparse/0", "sparse", "colmap/sparse/0"})
+    if (is_colmap_folder((root / name).string())) return (root / name).lexically_normal().string();
+  fail(
+      "{}: the folder holds no cameras: expected opencv_cameras.json, transforms.json, transforms_train.json "
+      "or "
+      "a COLMAP model (sparse/0/cameras.bin or .txt)",
+      folder);
+}
+
+/// Replaces names by paths; views without a picture are an error or left out.
+void find_pictures(Scene& scene, const PictureFolder& folder, bool skip_missing) {
+  std::vector<View> present;
+  std::string first_missing;
+  size_t missing = 0;
+  for (View& view : scene.views) {
+    std::string path = folder.find(view.image);
+    if (path.empty()) {
+      if (missing++ == 0) first_missing = (folder.path / view.image).lexically_normal().string();
+      continue;
+    }
+    view.image = std::move(path);
+    present.push_back(std::move(view));
+  }
+  LACT_CHECK(missing == 0 || (skip_missing && !present.empty()),
+             "{}: {} of {} images do not exist, the first is {}; skip_missing leaves such views out",
+             scene.source, missing, scene.views.size(), first_missing);
+  if (missing > 0)
+    log::warn("{}: {} of {} views are left out because their image does not exist", scene.source, missing,
+              scene.views.size());
+  scene.views = std::move(present);
+}
+
+void report_distortion(const Scene& scene) {
+  std::map<std::string, int64_t> lenses;
+  for (const View& view : scene.views)
+    if (!view.distortion.none()) ++lenses[describe(view.distortion)];
+  if (lenses.empty()) return;
+  const std::string others = lenses.size() > 1 ? fmt::format(" and {} other lenses", lenses.size() - 1) : "";
+  log::info("{}: the photos are distorted by the lens ({}{}); they are straightened while they are read",
+            scene.source, lenses.begin()->first, others);
+}
+
+Scene load_json_scene(const std::string& file, const SceneOptions& options) {
+  const options::Json json = read_camera_json(file);
+  const bool list_of_files = json.is_array() && !json.empty() && json.front().is_string();
+  LACT_CHECK(!list_of_files, "{}: is a list of scenes, expected the camera file of one of them, such as {}",
+             file, json.front().get<std::string>());
+  const PictureFolder folder{options.images.empty() ? fs::path(file).parent_path() : fs::path(options.images),
+                             !options.images.empty()};
+  Scene scene{file, {}};
+  if (is_opencv_cameras(json)) {
+    scene.views = read_opencv_cameras(json, file);
+  } else {
+    LACT_CHECK(
+        is_transforms(json),
+        "{}: not a camera file: expected a list of {{w, h, fx, fy, cx, cy, w2c, file_path}} or an object "
+        "with \"frames\"",
+        file);
+    const auto size_of_image = [&](const std::string& name) -> std::optional<io::ImageSize> {
+      const std::string path = folder.find(name);
+      return path.empty() ? std::nullopt : std::optional(io::read_image_size(path));
+    };
+    scene.views = read_transforms(json, file, options.axes, size_of_image);
+  }
+  find_pictures(scene, folder, options.skip_missing);
+  return scene;
+}
+
+Scene load_colmap_scene(const std::string& model, const SceneOptions& options) {
+  Scene scene{model, read_colmap(model)};
+  PictureFolder folder{options.images, !options.images.empty()};
+  if (!folder.given) folder.path = colmap_picture_folder(model, scene.views.front().image);
+  find_pictures(scene, folder, options.skip_missing);
+  return scene;
+}
+
+}  // namespace
+
+Scene load_scene(const std::string& path, const SceneOptions& options) {
+  std::error_code ignored;
+  LACT_CHECK(!path.empty() && fs::exists(path, ignored), "{}: no such file or folder",
+             path.empty() ? "the photos" : path);
+  const std::string found = fs::is_directory(path, ignored) ? camera_file_in(path) : path;
+  const std::string ending = fs::path(found).extension().string();
+  const bool colmap_part =
+      (ending == ".bin" || ending == ".txt") && is_colmap_folder(fs::path(found).parent_path().string());
+  Scene scene;
+  if (fs::is_directory(found, ignored) || colmap_part) {
+    scene = load_colmap_scene(colmap_part ? fs::path(found).parent_path().string() : found, options);
+  } else {
+    scene = load_json_scene(found, options);
+  }
+  report_distortion(scene);
+  return scene;
+}
+
+std::vector<Camera> cameras_of(const Scene& scene) {
+  std::vector<Camera> cameras;
+  for (const View& view : scene.views) cameras.push_back(view.camera);
+  return cameras;
+}
+
+}  // namespace lact::data

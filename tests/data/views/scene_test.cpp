@@ -1,0 +1,443 @@
+#include "lact/data/views/scene.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "lact/base/options.h"
+#include "lact/data/views/load_views.h"
+#include "lact/data/views/pose.h"
+#include "lact/io/jpeg.h"
+#include "lact/io/png.h"
+#include "support/errors.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+
+namespace lact::data {
+namespace {
+
+namespace fs = std::filesystem;
+using options::Json;
+using testing::TemporaryFolder;
+using testing::write_file;
+
+/// Three cameras and pictures of 8 x 8 pixels in every format; see generate.py there.
+std::string example(const std::string& name) { return LACT_SOURCE_DIR "/tests/data/views/examples/" + name; }
+
+const char* const kEveryFormat[] = {
+    "opencv_cameras.json", "transforms.json", "transforms_opencv_axes.json", "transforms_train.json",
+    "colmap_text",         "colmap_binary",   "colmap_text/images.txt",      "colmap_binary/cameras.bin"};
+
+void expect_same_camera(const Camera& found, const Camera& expected, double tolerance) {
+  EXPECT_EQ(found.width, expected.width);
+  EXPECT_EQ(found.height, expected.height);
+  EXPECT_NEAR(found.fx, expected.fx, tolerance * expected.fx);
+  EXPECT_NEAR(found.fy, expected.fy, tolerance * expected.fy);
+  EXPECT_NEAR(found.cx, expected.cx, tolerance * expected.fx);
+  EXPECT_NEAR(found.cy, expected.cy, tolerance * expected.fy);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j)
+      EXPECT_NEAR(found.camera_to_world[i][j], expected.camera_to_world[i][j], tolerance) << i << ", " << j;
+}
+
+TEST(Scene, EveryFormatGivesTheSameCamerasAndPictures) {
+  for (const char* name : kEveryFormat) {
+    SCOPED_TRACE(name);
+    const Scene scene = load_scene(example(name));
+    ASSERT_EQ(scene.views.size(), 3u);
+    const Pose poses[] = {{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, -3}, {0, 0, 0, 1}}},
+                          {{{0, 0, -1, 3}, {0, 1, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 1}}},
+                          {{{-1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, -1, 3}, {0, 0, 0, 1}}}};
+    const char* files[] = {"left.png", "middle.png", "right.jpg"};
+    for (size_t i = 0; i < 3; ++i) {
+      expect_same_camera(scene.views[i].camera, {8, 8, 10, 10, 4, 4, poses[i]}, 1e-12);
+      EXPECT_TRUE(scene.views[i].distortion.none());
+      EXPECT_TRUE(fs::equivalent(scene.views[i].image, example("images/") + files[i]))
+          << scene.views[i].image;
+    }
+  }
+}
+
+TEST(Scene, AFolderIsSearchedForItsCameras) {
+  EXPECT_EQ(load_scene(example("")).source, example("opencv_cameras.json"));
+  TemporaryFolder folder;
+  fs::copy(example("images"), folder / "images");
+  EXPECT_SENTENCE(load_scene(folder / ""), "the folder holds no cameras: expected opencv_cameras.json");
+  fs::create_directories(folder / "sparse");
+  fs::copy(example("colmap_binary"), folder / "sparse/0");
+  EXPECT_EQ(load_scene(folder / "").views.size(), 3u);
+  fs::copy(example("transforms_train.json"), folder / "transforms_train.json");
+  EXPECT_EQ(load_scene(folder / "").source, folder / "transforms_train.json");
+  EXPECT_SENTENCE(load_scene(folder / "nowhere"), "nowhere: no such file or folder");
+}
+
+TEST(Scene, PicturesAreDecodedForTheChosenViews) {
+  const Scene scene = load_scene(example("opencv_cameras.json"));
+  const PosedImages loaded = load_views(scene, {2, 0}, 8, 8);
+  ASSERT_EQ(loaded.images.size(), 2u);
+  expect_same_camera(loaded.cameras[0], scene.views[2].camera, 1e-12);
+  // One colour: Y 160, Cb 100, Cr 150.
+  const at::Tensor colour = loaded.images[0].mean(at::IntArrayRef{1, 2}) * 255;
+  EXPECT_NEAR(colour[0].item<double>(), 191, 1);
+  EXPECT_NEAR(colour[1].item<double>(), 154, 1);
+  EXPECT_NEAR(colour[2].item<double>(), 110, 1);
+  // The left half of the first picture is transparent: white. At (5, 6) it is (150, 180, 128).
+  EXPECT_EQ(loaded.images[1].slice(2, 0, 4).min().item<double>(), 1);
+  EXPECT_TRUE(
+      at::allclose(loaded.images[1].select(1, 5).select(1, 6) * 255, at::tensor({150.f, 180.f, 128.f})));
+  EXPECT_SENTENCE(load_views(scene, {3}, 8, 8), "view 3 was asked for, but the scene has 3 views");
+}
+
+/// A transforms.json of one frame that a test spoils or changes.
+class OneFrame : public ::testing::Test {
+ protected:
+  OneFrame() {
+    write_file(folder_ / "a.png", testing::read_file(example("images/middle.png")));
+    json_ = Json::parse(
+        R"({"w": 8, "h": 8, "fl_x": 10, "fl_y": 11, "cx": 3, "cy": 5, "frames": [{"file_path": "a.png",
+      "transform_matrix": [[1, 0, 0, 1], [0, 1, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]}]})");
+  }
+  Json& frame() { return json_["frames"][0]; }
+  std::string file() {
+    write_file(folder_ / "transforms.json", json_.dump());
+    return folder_ / "transforms.json";
+  }
+  Scene load(const SceneOptions& options = {}) { return load_scene(file(), options); }
+
+  TemporaryFolder folder_;
+  Json json_;
+};
+
+TEST_F(OneFrame, OpenGlAxesAreTurned) {
+  const Pose expected = {{{1, 0, 0, 1}, {0, -1, 0, 2}, {0, 0, -1, 3}, {0, 0, 0, 1}}};
+  expect_same_camera(load().views[0].camera, {8, 8, 10, 11, 3, 5, expected}, 1e-12);
+}
+
+TEST_F(OneFrame, OpenCvAxesStayByOptionOrField) {
+  const Pose expected = {{{1, 0, 0, 1}, {0, 1, 0, 2}, {0, 0, 1, 3}, {0, 0, 0, 1}}};
+  EXPECT_EQ(load({.axes = CameraAxes::opencv}).views[0].camera.camera_to_world, expected);
+  json_["camera_axes"] = "opencv";
+  EXPECT_EQ(load().views[0].camera.camera_to_world, expected);
+  EXPECT_NE(load({.axes = CameraAxes::opengl}).views[0].camera.camera_to_world, expected);
+  json_["camera_axes"] = "blender";
+  EXPECT_SENTENCE(load(), "camera_axes is \"blender\", expected \"opengl\" or \"opencv\"");
+}
+
+TEST_F(OneFrame, IntrinsicsOfTheFrameGoFirst) {
+  frame()["fl_x"] = 20;
+  frame()["cy"] = 4.5;
+  frame()["k1"] = 0.1;
+  const View view = load().views[0];
+  EXPECT_EQ(view.camera.fx, 20);
+  EXPECT_EQ(view.camera.fy, 11);
+  EXPECT_EQ(view.camera.cy, 4.5);
+  EXPECT_EQ(view.distortion, radial_tangential(0.1, 0, 0, 0, 0, 0));
+}
+
+TEST_F(OneFrame, AnglesAndMissingSizesAreEnough) {
+  for (const char* key : {"w", "h", "fl_x", "fl_y", "cx", "cy"}) json_.erase(key);
+  EXPECT_SENTENCE(load(), "frames.0 has no focal length: expected fl_x or camera_angle_x");
+  json_["camera_angle_x"] = 2 * std::atan(0.5);
+  const Camera camera = load().views[0].camera;
+  EXPECT_NEAR(camera.fx, 8, 1e-12);
+  EXPECT_NEAR(camera.fy, 8, 1e-12);
+  EXPECT_EQ(camera.cx, 4);
+  EXPECT_EQ(camera.width, 8);
+  json_["camera_angle_y"] = 2 * std::atan(0.25);
+  EXPECT_NEAR(load().views[0].camera.fy, 16, 1e-12);
+  json_["camera_angle_x"] = 3.2;
+  EXPECT_SENTENCE(load(), "camera_angle_x is 3.2, expected an angle between 0 and pi");
+}
+
+TEST_F(OneFrame, LensesAreUnderstoodOrRefused) {
+  json_["camera_model"] = "OPENCV";
+  for (const char* key : {"k1", "k2", "k3", "k4", "p1", "p2"})
+    json_[key] = 0.01 * (key[1] - '0') + (key[0] == 'p');
+  EXPECT_EQ(load().views[0].distortion, radial_tangential(0.01, 0.02, 0.03, 0.04, 1.01, 1.02));
+  frame()["distortion_params"] = {0.1, 0.2, 0, 0, 0.3, 0.4};
+  EXPECT_EQ(load().views[0].distortion, radial_tangential(0.1, 0.2, 0, 0, 0.3, 0.4));
+  frame()["distortion_params"] = {0.1, 0.2};
+  EXPECT_SENTENCE(load(), "frames.0.distortion_params is [0.1,0.2], expected 6 numbers");
+  frame().erase("distortion_params");
+  json_["camera_model"] = "OPENCV_FISHEYE";
+  EXPECT_EQ(load().views[0].distortion, (Distortion{LensModel::fisheye, 0.01, 0.02, 0.03, 0.04, 0, 0}));
+  json_["camera_model"] = "EQUIRECTANGULAR";
+  EXPECT_SENTENCE(load(),
+                  "camera_model is \"EQUIRECTANGULAR\", expected OPENCV_FISHEYE or one of OPENCV, PINHOLE");
+}
+
+TEST_F(OneFrame, MistakesAreASentenceThatNamesTheField) {
+  const Json good = json_;
+  const auto spoiled = [&](const std::string& pointer, const Json& value) {
+    json_ = good;
+    json_[Json::json_pointer(pointer)] = value;
+    return file();
+  };
+  EXPECT_SENTENCE(load_scene(spoiled("/fl_x", 0)),
+                  "frames.0: the focal length is 0, expected a number above 0");
+  EXPECT_SENTENCE(load_scene(spoiled("/fl_x", -3.5)), "the focal length is -3.5");
+  EXPECT_SENTENCE(load_scene(spoiled("/fl_x", "10")),
+                  "transforms.json: fl_x is \"10\", expected a finite number");
+  EXPECT_SENTENCE(load_scene(spoiled("/w", 8.5)),
+                  "w is 8.5, expected a whole number of pixels from 1 to 16384");
+  EXPECT_SENTENCE(load_scene(spoiled("/h", -1)), "h is -1, expected a whole number of pixels");
+  EXPECT_SENTENCE(load_scene(spoiled("/h", 1e300)), "expected a whole number of pixels");
+  EXPECT_SENTENCE(load_scene(spoiled("/frames", Json::array())), "frames is [], expected a list of frames");
+  EXPECT_SENTENCE(load_scene(spoiled("/frames/0", 7)), "frames.0 is 7, expected an object");
+  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/file_path", 7)),
+                  "frames.0.file_path is 7, expected a string");
+  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/file_path", "b.png")),
+                  "1 of 1 images do not exist, the first is " + folder_ / "b.png");
+  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/transform_matrix", {1, 2})), "expected 4 rows of 4 numbers");
+  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/transform_matrix/1", {0, "x", 0, 0})), "4 rows of 4 numbers");
+  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/transform_matrix/0/0", 3)),
+                  "frames.0.transform_matrix is not a rotation and a position");
+  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/transform_matrix/0/0", -1)), "mirrors the scene");
+  json_ = good;
+  frame().erase("transform_matrix");
+  EXPECT_SENTENCE(load(), "frames.0 has no \"transform_matrix\"");
+  for (const char* text : {"", "{", "[1, 2", "{\"frames\": [{\"file_path\": NaN}]}", "{\"fl_x\": 1e999}"}) {
+    write_file(folder_ / "broken.json", text);
+    EXPECT_SENTENCE(load_scene(folder_ / "broken.json"), "broken.json: not valid JSON");
+  }
+  for (const char* text : {"{}", "[]", "7", "[{\"a\": 1}]"}) {
+    write_file(folder_ / "other.json", text);
+    EXPECT_SENTENCE(load_scene(folder_ / "other.json"), "other.json: not a camera file");
+  }
+  write_file(folder_ / "list.json", "[\"scene_a/opencv_cameras.json\"]");
+  EXPECT_SENTENCE(load_scene(folder_ / "list.json"),
+                  "is a list of scenes, expected the camera file of one of them");
+}
+
+TEST_F(OneFrame, DeeplyNestedFilesAreASentence) {
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  write_file(folder_ / "deep.json", "{\"frames\": [" + deep + "]}");
+  EXPECT_SENTENCE(load_scene(folder_ / "deep.json"), "frames.0 is a list of 1 entries, expected an object");
+}
+
+TEST_F(OneFrame, ViewsWithoutAPictureCanBeLeftOut) {
+  json_["frames"].push_back(frame());
+  json_["frames"][1]["file_path"] = "missing.png";
+  EXPECT_SENTENCE(load(), "1 of 2 images do not exist");
+  EXPECT_EQ(load({.skip_missing = true}).views.size(), 1u);
+  frame()["file_path"] = "missing_too.png";
+  EXPECT_SENTENCE(load({.skip_missing = true}), "2 of 2 images do not exist");
+}
+
+TEST_F(OneFrame, AnotherFolderOfImagesCanBeGiven) {
+  fs::create_directories(folder_ / "small");
+  fs::rename(folder_ / "a.png", folder_ / "small/a.png");
+  frame()["file_path"] = "images/a.png";
+  EXPECT_SENTENCE(load(), "images do not exist");
+  EXPECT_TRUE(fs::equivalent(load({.images = folder_ / "small"}).views[0].image, folder_ / "small/a.png"));
+}
+
+TEST_F(OneFrame, CamerasFollowThePictureOnDisk) {
+  json_["w"] = 16;
+  json_["h"] = 16;
+  const DecodedView view = decode_view(load().views[0]);
+  EXPECT_EQ(view.camera.width, 8);
+  EXPECT_EQ(view.camera.fx, 5);
+  EXPECT_EQ(view.camera.fy, 5.5);
+  EXPECT_EQ(view.camera.cx, 1.5);
+  EXPECT_EQ(view.camera.cy, 2.5);
+  json_["w"] = 32;
+  EXPECT_SENTENCE(
+      decode_view(load().views[0]),
+      "a.png: the picture is 8 x 8 pixels, but its camera is for 32 x 16, which has another shape");
+}
+
+TEST_F(OneFrame, DistortedPhotosAreStraightened) {
+  json_["k1"] = 0.3;
+  const View view = load().views[0];
+  const DecodedView decoded = decode_view(view);
+  const Camera straight = undistorted_camera(view.camera, view.distortion, "a");
+  expect_same_camera(decoded.camera, straight, 1e-12);
+  EXPECT_GT(straight.fx, view.camera.fx);
+  const at::Tensor plain = decode_view({view.camera, {}, view.image}).image;
+  EXPECT_FALSE(at::equal(decoded.image, plain));
+  EXPECT_TRUE(at::equal(decoded.image, undistort(plain, view.camera, view.distortion, straight)));
+}
+
+TEST(OpenCvCameras, MistakesNameTheView) {
+  TemporaryFolder folder;
+  Json json = options::read_json_file(example("opencv_cameras.json"));
+  const auto spoiled = [&](const std::string& pointer, const Json& value) {
+    Json copy = json;
+    copy[Json::json_pointer(pointer)] = value;
+    write_file(folder / "cameras.json", copy.dump());
+    return folder / "cameras.json";
+  };
+  EXPECT_SENTENCE(load_scene(spoiled("/1/fx", 0)), "cameras.json: view 1: the focal length is 0");
+  EXPECT_SENTENCE(load_scene(spoiled("/2/w2c/0/0", 5)), "cameras.json: view 2.w2c is not a rotation");
+  EXPECT_SENTENCE(load_scene(spoiled("/0/file_path", "")), "view 0.file_path is \"\", expected a string");
+  EXPECT_SENTENCE(load_scene(spoiled("/0/w", 1e9)), "view 0.w is 1000000000.0");
+  const Json wrapped = {{"scene_name", "a"}, {"frames", json}};
+  write_file(folder / "wrapped.json", wrapped.dump());
+  EXPECT_EQ(load_scene(folder / "wrapped.json", {.images = example("images")}).views.size(), 3u);
+}
+
+class Colmap : public ::testing::Test {
+ protected:
+  Colmap() { fs::copy(example("images"), folder_ / "images"); }
+  std::string text_model(const std::string& cameras, const std::string& images) {
+    write_file(folder_ / "cameras.txt", cameras);
+    write_file(folder_ / "images.txt", images);
+    return folder_ / "";
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Colmap, EveryModelByItsParameters) {
+  const std::string image = "1 1 0 0 0 0 0 0 1 left.png\n\n";
+  const auto view = [&](const std::string& camera) { return load_scene(text_model(camera, image)).views[0]; };
+  const View simple = view("1 SIMPLE_RADIAL 8 8 9 3 4 0.1\n");
+  EXPECT_EQ(simple.camera.fx, 9);
+  EXPECT_EQ(simple.camera.fy, 9);
+  EXPECT_EQ(simple.camera.cx, 3);
+  EXPECT_EQ(simple.camera.cy, 4);
+  EXPECT_EQ(simple.distortion, radial_tangential(0.1, 0, 0, 0, 0, 0));
+  EXPECT_EQ(view("1 RADIAL 8 8 9 3 4 0.1 0.2").distortion, radial_tangential(0.1, 0.2, 0, 0, 0, 0));
+  const View full = view("1 OPENCV 8 8 9 10 3 4 0.1 0.2 0.3 0.4\r\n");
+  EXPECT_EQ(full.camera.fy, 10);
+  EXPECT_EQ(full.distortion, radial_tangential(0.1, 0.2, 0, 0, 0.3, 0.4));
+  EXPECT_EQ(view("1 OPENCV_FISHEYE 8 8 9 10 3 4 0.1 0.2 0.3 0.4").distortion,
+            (Distortion{LensModel::fisheye, 0.1, 0.2, 0.3, 0.4, 0, 0}));
+  EXPECT_SENTENCE(
+      view("1 FULL_OPENCV 8 8 9 10 3 4 0 0 0 0 0 0 0 0"),
+      "cameras.txt, line 1: the camera model is FULL_OPENCV, expected one of SIMPLE_PINHOLE, PINHOLE");
+}
+
+TEST_F(Colmap, MistakesOfTheTextAreASentence) {
+  const std::string camera = "# one\n1 PINHOLE 8 8 10 10 4 4\n", image = "1 1 0 0 0 0 0 0 1 left.png\n\n";
+  EXPECT_EQ(load_scene(text_model(camera, image)).views.size(), 1u);
+  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 10 10 4\n", image)), "has 3 parameters, expected 4");
+  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 10 x 4 4\n", image)),
+                  "a parameter is \"x\", expected a number");
+  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 10 nan 4 4\n", image)), "a parameter is nan");
+  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 0 10 4 4\n", image)), "the focal length is 0");
+  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 99999 10 10 4 4\n", image)),
+                  "expected sides of 1 to 16384");
+  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE\n", image)),
+                  "line 1: the line ends where the width was expected");
+  EXPECT_SENTENCE(load_scene(text_model(camera, "")), "images.txt: holds no image");
+  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 5\n")),
+                  "the line ends where the translation was expected");
+  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 1\n")),
+                  "where the image's name was expected");
+  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 2 left.png\n")),
+                  "left.png: its camera 2 is not in");
+  EXPECT_SENTENCE(load_scene(text_model(camera, "1 2 0 0 0 0 0 0 1 left.png\n")),
+                  "a quaternion of length 2, expected 1");
+  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 inf 0 0 1 left.png\n")), "holds inf");
+  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 1 none.png\n")),
+                  "1 of 1 images do not exist");
+}
+
+TEST_F(Colmap, NamesMayHoldBlanks) {
+  fs::rename(folder_ / "images/left.png", folder_ / "images/my photo.png");
+  const Scene scene =
+      load_scene(text_model("1 PINHOLE 8 8 10 10 4 4\n", "1 1 0 0 0 0 0 0 1 my photo.png\n1 2 -1\n"));
+  EXPECT_TRUE(fs::equivalent(scene.views[0].image, folder_ / "images/my photo.png"));
+}
+
+TEST_F(Colmap, BinaryFilesThatEndEarlyAreASentence) {
+  for (const char* name : {"cameras.bin", "images.bin"}) {
+    for (const char* each : {"cameras.bin", "images.bin"})
+      write_file(folder_ / each, testing::read_file(example(std::string("colmap_binary/") + each)));
+    EXPECT_EQ(load_scene(folder_ / "").views.size(), 3u);
+    const std::string whole = testing::read_file(folder_ / name);
+    for (size_t length = 0; length < whole.size(); ++length) {
+      write_file(folder_ / name, whole.substr(0, length));
+      EXPECT_SENTENCE(load_scene(folder_ / ""), std::string(name) + ": the file ends in the middle");
+    }
+  }
+}
+
+TEST_F(Colmap, BinaryCountsAreNotBelieved) {
+  write_file(folder_ / "cameras.bin", testing::read_file(example("colmap_binary/cameras.bin")));
+  std::string images = testing::read_file(example("colmap_binary/images.bin"));
+  images[7] = '\x7f';  // the count of images
+  write_file(folder_ / "images.bin", images);
+  EXPECT_SENTENCE(load_scene(folder_ / ""), "images.bin: the file ends in the middle");
+  images = testing::read_file(example("colmap_binary/images.bin"));
+  const size_t points = images.find("right.jpg") + 10;
+  images[points + 7] = '\x7f';
+  write_file(folder_ / "images.bin", images);
+  EXPECT_SENTENCE(load_scene(folder_ / ""), "images.bin: the file ends in the middle");
+}
+
+/// How far two scenes' cameras are apart: radians, and positions in units of the largest distance from the
+/// mean.
+struct Apart {
+  double angle = 0, distance = 0;
+};
+
+Apart median_apart(const Scene& a, const Scene& b) {
+  std::vector<double> angles, distances;
+  Point mean{};
+  for (const View& view : a.views)
+    mean = sum(mean, scaled(column(view.camera.camera_to_world, 3), 1.0 / double(a.views.size())));
+  double extent = 0;
+  for (size_t i = 0; i < a.views.size(); ++i) {
+    EXPECT_TRUE(fs::equivalent(a.views[i].image, b.views[i].image));
+    const Pose &first = a.views[i].camera.camera_to_world, &second = b.views[i].camera.camera_to_world;
+    double trace = 0;
+    for (int axis = 0; axis < 3; ++axis) trace += dot(column(first, axis), column(second, axis));
+    angles.push_back(std::acos(std::min(1.0, (trace - 1) / 2)));
+    distances.push_back(length(difference(column(first, 3), column(second, 3))));
+    extent = std::max(extent, length(difference(column(first, 3), mean)));
+  }
+  std::sort(angles.begin(), angles.end());
+  std::sort(distances.begin(), distances.end());
+  return {angles[angles.size() / 2], distances[distances.size() / 2] / extent};
+}
+
+TEST(RealPhotos, TheFoxIsTheSameInThreeFormats) {
+  const std::string folder = testing::shared_data("nvs/fox");
+  if (folder.empty()) GTEST_SKIP() << "../shared/data/nvs is absent: the readers were not compared on photos";
+  const Scene authors = load_scene(folder), transforms = load_scene(folder + "/transforms.json"),
+              colmap = load_scene(folder + "/sparse/0");
+  ASSERT_EQ(authors.views.size(), 40u);
+  ASSERT_EQ(transforms.views.size(), 40u);
+  ASSERT_EQ(colmap.views.size(), 40u);
+  for (size_t i = 0; i < 40; ++i)
+    expect_same_camera(transforms.views[i].camera, authors.views[i].camera, 2e-5);
+  // Another reconstruction of the same photos: 0.05 degrees and 0.1 % apart.
+  const Apart apart = median_apart(authors, colmap);
+  EXPECT_LT(apart.angle, 0.002);
+  EXPECT_LT(apart.distance, 0.005);
+  EXPECT_GT(apart.angle, 0) << "these are the same numbers";
+  const PosedImages loaded = load_views(authors, {0, 39}, 64, 64);
+  EXPECT_EQ(loaded.images[1].sizes(), (std::vector<int64_t>{3, 64, 64}));
+  EXPECT_NEAR(loaded.cameras[0].fx, 347.66268 * 64 / 270, 1e-9);
+}
+
+TEST(RealPhotos, TheBustIsTheSameInTwoFormats) {
+  const std::string folder = testing::shared_data("nvs/alexander_bust");
+  if (folder.empty()) GTEST_SKIP() << "../shared/data/nvs is absent: the readers were not compared on photos";
+  const Scene authors = load_scene(folder), colmap = load_scene(folder + "/sparse/0/images.bin");
+  ASSERT_EQ(authors.views.size(), 42u);
+  ASSERT_EQ(colmap.views.size(), 42u);
+  for (size_t i = 0; i < 42; ++i) {
+    EXPECT_TRUE(fs::equivalent(authors.views[i].image, colmap.views[i].image));
+    expect_same_camera(colmap.views[i].camera, authors.views[i].camera, 2e-5);
+  }
+}
+
+TEST(RealPhotos, TheChairIsTheSameInTwoFormats) {
+  const std::string folder = testing::shared_data("nvs/nerf_chair");
+  if (folder.empty()) GTEST_SKIP() << "../shared/data/nvs is absent: the readers were not compared on photos";
+  const Scene nerf = load_scene(folder), authors = load_scene(folder + "/opencv_cameras_train.json");
+  ASSERT_EQ(nerf.views.size(), 100u);
+  ASSERT_EQ(authors.views.size(), 100u);
+  for (size_t i = 0; i < 100; ++i) {
+    EXPECT_TRUE(fs::equivalent(authors.views[i].image, nerf.views[i].image));
+    expect_same_camera(nerf.views[i].camera, authors.views[i].camera, 2e-5);
+  }
+}
+
+}  // namespace
+}  // namespace lact::data
