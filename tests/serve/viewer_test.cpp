@@ -2,15 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
+#include <utility>
 
 #include "lact/serve/viewer_page.h"
 #include "support/errors.h"
 #include "support/painted_scene.h"
+#include "support/running_viewer.h"
 #include "support/web_client.h"
 
 namespace lact::serve {
@@ -19,29 +19,11 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using testing::PaintedScene;
+using testing::RunningViewer;
 using ::testing::StartsWith;
 using testing::WebSocketClient;
 
-/// A viewer with its render loop on a thread.
-class RunningViewer {
- public:
-  explicit RunningViewer(FrameSource& source, const ViewerOptions& options = {})
-      : viewer_(source, options), thread_([this] { viewer_.run([this] { return done_.load(); }); }) {}
-  ~RunningViewer() { stop(); }
-
-  void stop() {
-    done_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  int port() const { return std::stoi(viewer_.url().substr(viewer_.url().rfind(':') + 1)); }
-
- private:
-  std::atomic<bool> done_ = false;
-  Viewer viewer_;
-  std::thread thread_;
-};
-
-/// The source stops in every render until it is let go.
+/// The source stops in its first render until it is let go.
 struct Gate {
   std::promise<void> entered, opened;
 
