@@ -1,5 +1,7 @@
 #include "lact/serve/http_server.h"
 
+#include <fcntl.h>
+
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -71,6 +73,8 @@ class HttpServer::Network {
     const tcp::endpoint endpoint = endpoint_of(options_);
     try {
       acceptor_.open(endpoint.protocol());
+      // A program that we start must not keep the port.
+      ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
       acceptor_.set_option(asio::socket_base::reuse_address(true));
       acceptor_.bind(endpoint);
       acceptor_.listen();

@@ -1,8 +1,10 @@
 // The viewer in a real browser: tests/serve/browser/drive_viewer.mjs does what a person would.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "support/painted_scene.h"
@@ -27,17 +29,24 @@ TEST(ViewerBrowser, DragsScrollsAndClicksAreFollowedWithoutAComplaint) {
   if (browser.empty()) GTEST_SKIP() << "Chromium (Debian package chromium) is not installed";
 
   testing::PaintedScene scene;
-  const testing::RunningViewer viewer(scene);
+  std::optional<testing::RunningViewer> viewer(std::in_place, scene);
   const testing::TemporaryFolder folder;
   // Screenshots can be kept to be looked at.
   const char* chosen = std::getenv("LACT_SCREENSHOTS");
   const std::string screenshots = chosen != nullptr ? chosen : folder / "screenshots";
   std::filesystem::create_directories(screenshots);
   const std::string command = node + " '" LACT_SOURCE_DIR "/tests/serve/browser/drive_viewer.mjs' " +
-                              browser + " " + viewer.url() + " '" + screenshots + "' 2>'" + folder / "err" +
+                              browser + " " + viewer->url() + " '" + screenshots + "' 2>'" + folder / "err" +
                               "'";
-  const int status = std::system(command.c_str());
-  EXPECT_EQ(status, 0) << testing::read_file(folder / "err");
+  ViewerOptions again;
+  again.server.port = viewer->port();
+  FILE* driver = popen(command.c_str(), "r");
+  ASSERT_NE(driver, nullptr);
+  for (char line[100]; fgets(line, sizeof(line), driver) != nullptr;) {
+    if (line == std::string("stop\n")) viewer.reset();
+    if (line == std::string("start\n")) viewer.emplace(scene, again);
+  }
+  ASSERT_EQ(pclose(driver), 0) << testing::read_file(folder / "err");
   EXPECT_GT(std::filesystem::file_size(screenshots + "/cameras.png"), 10'000);
 }
 

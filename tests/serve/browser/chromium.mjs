@@ -85,7 +85,9 @@ export class Page {
     const page = new Page(browser, sessionId);
     for (const domain of ["Runtime", "Log", "Page", "Network"]) await page.send(`${domain}.enable`);
     await page.resize(width, height, scale);
+    const loaded = new Promise((resolve) => browser.on("Page.loadEventFired", resolve));
     await page.send("Page.navigate", { url });
+    await loaded;
     return page;
   }
 

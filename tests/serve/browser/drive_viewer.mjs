@@ -1,5 +1,5 @@
 // node drive_viewer.mjs CHROMIUM URL FOLDER: uses the viewer as a person does and fails with a sentence where the page
-// does not follow. Screenshots go to FOLDER.
+// does not follow. Screenshots go to FOLDER. A line "stop" or "start" on stdout asks for that to be done to the viewer.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,12 +21,18 @@ const page = await Page.open(browser, url, { width: WIDTH, height: HEIGHT, scale
 
 const column = (camera, j) => [0, 1, 2].map((i) => camera.camera_to_world[i][j]);
 const distance = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
+const samePose = (camera, wanted, what) =>
+  camera.camera_to_world.flat().forEach((value, i) => {
+    assert.ok(Math.abs(value - wanted.camera_to_world.flat()[i]) < 1e-12, what);
+  });
 const last = () => requests[requests.length - 1];
 const picture = () => page.evaluate(`document.getElementById("picture").toDataURL()`);
 const frustaPixels = () =>
   page.evaluate(`(() => {
-    const canvas = document.getElementById("overlay");
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const { width, height } = document.getElementById("overlay");
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(document.getElementById("overlay"), 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
     let count = 0;
     for (let i = 3; i < data.length; i += 4) count += data[i] > 0;
     return count;
@@ -56,7 +62,7 @@ async function main() {
   await page.until("the first frame", `document.getElementById("picture").dataset.kind === "full"`);
   assert.equal(await page.evaluate(`document.getElementById("name").textContent`), scene.name);
   assert.equal(await page.evaluate(`document.getElementById("status-word").textContent`), "Ready");
-  assert.deepEqual(last().camera_to_world, scene.cameras[0].camera_to_world, "it starts at the first camera");
+  samePose(last(), scene.cameras[0], "it starts at the first camera");
   assert.equal(Math.max(last().width, last().height), scene.full_side);
   assert.match(await page.evaluate(`document.getElementById("time").textContent`), /^[0-9.]+$/);
   assert.equal(await page.evaluate(`document.getElementById("size").textContent`), `${last().width} × ${last().height}`);
@@ -103,25 +109,27 @@ async function main() {
   });
 
   await changes("R", () => page.key("r"));
-  assert.deepEqual(last().camera_to_world, scene.cameras[0].camera_to_world, "R goes back");
+  samePose(last(), scene.cameras[0], "R goes back");
 
   // Away from the ring every camera is in sight; the pointer finds one, a click goes there.
   await changes("scrolling away", async () => {
     for (let i = 0; i < 3; ++i) await page.mouse("mouseWheel", ...CENTER, { deltaX: 0, deltaY: 300 });
   });
-  let found;
-  for (let y = 60; y < HEIGHT - 80 && !found; y += 12) {
-    for (let x = 80; x < WIDTH - 60 && !found; x += 12) {
-      await page.mouse("mouseMoved", x, y);
-      const tip = await page.evaluate(`document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`);
-      const index = Number(/Input view (\d+)/.exec(tip)?.[1] ?? 0) - 1;
-      if (index > 0) found = { x, y, index };
+  const found = await page.evaluate(`(() => {
+    for (let y = 60; y < ${HEIGHT - 80}; y += 12) {
+      for (let x = 80; x < ${WIDTH - 60}; x += 12) {
+        document.getElementById("stage").dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: y }));
+        const tip = document.getElementById("tip");
+        const index = Number(/Input view (\\d+)/.exec(tip.hidden ? "" : tip.textContent)?.[1] ?? 0) - 1;
+        if (index > 0) return { x, y, index };
+      }
     }
-  }
+  })()`);
   assert.ok(found, "the pointer finds a camera");
+  await page.mouse("mouseMoved", found.x, found.y);
   writeFileSync(join(folder, "cameras.png"), await page.screenshot());
   await changes("a click on a camera", () => page.click(found.x, found.y));
-  assert.deepEqual(last().camera_to_world, scene.cameras[found.index].camera_to_world, "the click goes to that camera");
+  samePose(last(), scene.cameras[found.index], "the click goes to that camera");
   assert.equal(await page.evaluate(`document.getElementById("tip").hidden`), true);
 
   await page.evaluate(`(() => {
@@ -142,6 +150,18 @@ async function main() {
 
   assert.deepEqual(page.complaints, [], "the console is clean");
   assert.equal(await page.evaluate(`document.getElementById("message").hidden`), true, "no error is shown");
+
+  await changes("a drag on a narrow screen", () => page.drag([200, 300], [260, 320]));
+  const before = last();
+  console.log("stop");
+  await page.until("the loss", `document.getElementById("status-word").textContent === "Disconnected"`);
+  assert.match(await page.evaluate(`document.getElementById("message").textContent`), /may have been stopped/);
+  writeFileSync(join(folder, "lost.png"), await page.screenshot());
+  console.log("start");
+  await page.until("the return", `document.getElementById("status-word").textContent !== "Disconnected"`);
+  await page.until("a frame", `Number(document.getElementById("picture").dataset.id) > ${before.id}`);
+  samePose(last(), before, "after the viewer comes back the camera is where it was");
+  assert.equal(await page.evaluate(`document.getElementById("message").hidden`), true, "the message is gone");
 }
 
 let failure;
