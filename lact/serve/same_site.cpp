@@ -43,6 +43,10 @@ std::string host_of(std::string_view header) {
   return lower_case(host);
 }
 
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || (host.starts_with("127.") && is_address(host));
+}
+
 bool host_is_ours(std::string_view header, const std::string& listening) {
   const std::string host = host_of(header);
   return !host.empty() && (host == "localhost" || host == lower_case(listening) || is_address(host));

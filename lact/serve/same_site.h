@@ -10,6 +10,9 @@ namespace lact::serve {
 /// when it is malformed.
 std::string host_of(std::string_view header);
 
+/// Whether only programs of this machine can reach it.
+bool is_loopback(const std::string& host);
+
 /// Against DNS rebinding: a name that someone else controls may point to this machine, so only addresses,
 /// "localhost" and the name that the server was started with (`listening`) are accepted.
 bool host_is_ours(std::string_view header, const std::string& listening);

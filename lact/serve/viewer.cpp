@@ -10,6 +10,7 @@
 #include "lact/base/interrupt.h"
 #include "lact/base/log.h"
 #include "lact/io/jpeg.h"
+#include "lact/serve/same_site.h"
 #include "lact/serve/viewer_page.h"
 
 namespace lact::serve {
@@ -81,7 +82,7 @@ ServerHandlers Viewer::handlers() {
 void Viewer::receive(Peer peer, const std::string& message) {
   try {
     requests_.put(peer, parse_frame_request(message, limits_));
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     server_.send_text(peer, error_message(error.what()));
   }
 }
@@ -123,6 +124,9 @@ int run_viewer(FrameSource& source, const ViewerOptions& options) {
   const Interrupt interrupt;
   Viewer viewer(source, options);
   std::cout << "viewer: " << viewer.url() << std::endl;
+  if (!is_loopback(options.server.host)) {
+    log::warn("[viewer] everyone who can reach {} over the network can use the viewer", options.server.host);
+  }
   log::info("open it in a browser; Ctrl-C stops");
   viewer.run([&] { return interrupt.requested(); });
   return 0;

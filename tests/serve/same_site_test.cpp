@@ -25,6 +25,13 @@ TEST(SameSite, NamesOfOtherSitesAreRefused) {
   }
 }
 
+TEST(SameSite, KnowsWhatOthersCannotReach) {
+  for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "localhost"})
+    EXPECT_TRUE(is_loopback(host)) << host;
+  for (const char* host : {"0.0.0.0", "::", "192.168.0.1", "127.evil"})
+    EXPECT_FALSE(is_loopback(host)) << host;
+}
+
 TEST(SameSite, OnlyThePageOfTheSameHostAndPortIsOurs) {
   EXPECT_TRUE(origin_is_ours("http://127.0.0.1:8080", "127.0.0.1:8080"));
   EXPECT_TRUE(origin_is_ours("", "127.0.0.1:8080"));

@@ -1,11 +1,13 @@
 // The viewer in a real browser: tests/serve/browser/drive_viewer.mjs does what a person would.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "support/painted_scene.h"
 #include "support/running_viewer.h"
@@ -29,6 +31,10 @@ TEST(ViewerBrowser, DragsScrollsAndClicksAreFollowedWithoutAComplaint) {
   if (browser.empty()) GTEST_SKIP() << "Chromium (Debian package chromium) is not installed";
 
   testing::PaintedScene scene;
+  // As slow as a model: moving frames must be smaller than this one to be quick enough.
+  scene.before_render = [](const data::Camera& camera) {
+    std::this_thread::sleep_for(std::chrono::microseconds(camera.width * camera.height));
+  };
   std::optional<testing::RunningViewer> viewer(std::in_place, scene);
   const testing::TemporaryFolder folder;
   // Screenshots can be kept to be looked at.

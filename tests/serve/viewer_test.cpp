@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -211,6 +212,19 @@ TEST(Viewer, APageThatLeavesWhileItsFrameIsRenderedDoesNoHarm) {
   Page page(viewer);
   page.send(request(2));
   EXPECT_EQ(receive_frame(page).header["id"], 2);
+}
+
+TEST(Viewer, PrintsItsAddressAndEndsAfterCtrlC) {
+  struct Interrupted : PaintedScene {
+    SceneDescription describe() const override {
+      std::raise(SIGINT);
+      return PaintedScene::describe();
+    }
+  } scene;
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run_viewer(scene, {}), 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(),
+              ::testing::MatchesRegex("viewer: http://127.0.0.1:[0-9]+/\n"));
 }
 
 TEST(Viewer, ASceneWithoutCamerasIsRefused) {

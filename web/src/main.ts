@@ -105,7 +105,13 @@ class Viewer {
       if (id <= header.id) this.askedAt.delete(id);
     }
     this.showing?.resolution.measured(header.width * header.height, header.render_ms);
-    const bitmap = await createImageBitmap(picture);
+    let bitmap: ImageBitmap;
+    try {
+      bitmap = await createImageBitmap(picture);
+    } catch {
+      this.panels.message("The frame that arrived cannot be decoded.");
+      return;
+    }
     if (header.id > this.shownId) {
       this.shownId = header.id;
       this.picture.width = header.width;

@@ -77,6 +77,8 @@ async function main() {
   assert.ok(rightward < 0, "the scene follows the pointer: the camera goes to the left");
   assert.ok(to[2] > from[2], "a drag downwards lifts the camera");
   assert.ok(drag.between.length > 1, "frames are asked for during the drag");
+  assert.ok(drag.between[0].width < drag.after.width, "moving frames of a slow scene are smaller");
+  assert.equal(Math.max(drag.after.width, drag.after.height), scene.full_side, "the frame is full when nothing moves");
 
   assert.ok((await frustaPixels()) > 1000, "frusta are drawn");
   await page.key("f");
