@@ -9,6 +9,7 @@ find_dependency(JPEG)
 find_dependency(ZLIB)
 find_dependency(Threads)
 find_dependency(OpenMP)
+find_dependency(Boost 1.74)
 
 # One name for LibTorch, with its headers marked as system headers so that only our own code is warned about.
 if(NOT TARGET lact_torch)

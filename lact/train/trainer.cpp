@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "lact/base/error.h"
+#include "lact/base/interrupt.h"
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/base/options.h"
@@ -17,7 +18,6 @@
 #include "lact/base/threads.h"
 #include "lact/train/checkpoint.h"
 #include "lact/train/ema.h"
-#include "lact/train/interrupt.h"
 #include "lact/train/peak.h"
 #include "lact/train/rate_schedule.h"
 #include "lact/train/recorder.h"

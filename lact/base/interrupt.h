@@ -1,7 +1,7 @@
 // Ctrl-C (SIGINT) or SIGTERM asks for a clean stop; the second one ends the program at once.
 #pragma once
 
-namespace lact::train {
+namespace lact {
 
 /// While it lives, signals are noted instead of ending the program.
 class Interrupt {
@@ -14,4 +14,4 @@ class Interrupt {
   bool requested() const;
 };
 
-}  // namespace lact::train
+}  // namespace lact

@@ -1,0 +1,230 @@
+#include "lact/serve/http_server.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "support/errors.h"
+#include "support/web_client.h"
+
+namespace lact::serve {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::PlainConnection;
+using ::testing::StartsWith;
+using testing::WebSocketClient;
+
+/// Serves "hello" at /, and a WebSocket at /frames that sends every message back.
+class EchoServer {
+ public:
+  explicit EchoServer(const ServerOptions& options = {}) : server_(options, handlers()) { server_.start(); }
+
+  HttpServer& operator*() { return server_; }
+  int port() const { return server_.port(); }
+
+  void wait_until_closed(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_.size() >= count; });
+  }
+
+ private:
+  ServerHandlers handlers() {
+    ServerHandlers handlers;
+    handlers.get = [](const std::string& path) -> HttpResponse {
+      if (path != "/") return {404, "text/plain", "no " + path};
+      return {200, "text/plain", "hello"};
+    };
+    handlers.accepts_socket = [](const std::string& path) { return path == "/frames"; };
+    handlers.opened = [](Peer) {};
+    handlers.closed = [this](Peer peer) {
+      const std::lock_guard lock(mutex_);
+      closed_.push_back(peer);
+      changed_.notify_all();
+    };
+    handlers.received = [this](Peer peer, const std::string& message) {
+      server_.send_text(peer, "back: " + message);
+    };
+    handlers.sent_all = [](Peer) {};
+    return handlers;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Peer> closed_;
+  HttpServer server_;
+};
+
+TEST(HttpServer, AnswersGetAndHead) {
+  EchoServer server;
+  const std::string answer = testing::http_get(server.port(), "/?theme=dark");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, HasSubstr("Content-Security-Policy: default-src 'none';"));
+  EXPECT_THAT(answer, ::testing::EndsWith("\r\n\r\nhello"));
+  const std::string head = testing::http_get(server.port(), "/", "Host: localhost\r\n", "HEAD");
+  EXPECT_THAT(head, HasSubstr("Content-Length: 5\r\n"));
+  EXPECT_THAT(head, ::testing::EndsWith("\r\n\r\n"));
+  EXPECT_THAT(testing::http_get(server.port(), "/nothing"), StartsWith("HTTP/1.1 404"));
+}
+
+TEST(HttpServer, AnswersSeveralRequestsOnOneConnection) {
+  EchoServer server;
+  PlainConnection connection(server.port());
+  const std::string request = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+  connection.send(request + "\r\n" + request + "Connection: close\r\n\r\n");
+  const std::string answers = connection.receive_all();
+  EXPECT_NE(answers.find("hello"), answers.rfind("hello")) << answers;
+}
+
+TEST(HttpServer, RefusesOtherMethods) {
+  EchoServer server;
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "NONSENSE"}) {
+    const std::string answer = testing::http_get(server.port(), "/", "Host: 127.0.0.1\r\n", method);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 405")) << method;
+    EXPECT_THAT(answer, HasSubstr("Allow: GET, HEAD")) << method;
+  }
+}
+
+TEST(HttpServer, AHeaderLineIsReadOnlyUpToItsLimit) {
+  EchoServer server;
+  PlainConnection connection(server.port());
+  const std::string endless(64 << 20, 'x');
+  const size_t taken = connection.send("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + endless);
+  EXPECT_LT(taken, endless.size() / 2) << "the server goes on reading";
+  EXPECT_THAT(testing::http_get(server.port(), "/"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, SaysWhenAHeaderIsTooLong) {
+  EchoServer server;
+  const std::string answer =
+      testing::http_get(server.port(), "/", "Host: 127.0.0.1\r\nX: " + std::string(20'000, 'x') + "\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 431"));
+  EXPECT_THAT(testing::http_get(server.port(), "/" + std::string(20'000, 'x')), StartsWith("HTTP/1.1 431"));
+}
+
+TEST(HttpServer, SaysWhenABodyIsTooLong) {
+  EchoServer server;
+  for (const char* length : {"Content-Length: 100000\r\n", "Content-Length: 1000000000000\r\n"}) {
+    EXPECT_THAT(testing::http_get(server.port(), "/", std::string("Host: 127.0.0.1\r\n") + length, "POST"),
+                StartsWith("HTTP/1.1 413"));
+  }
+  PlainConnection connection(server.port());
+  connection.send("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 5; ++i) connection.send("4000\r\n" + std::string(0x4000, 'x') + "\r\n");
+  EXPECT_THAT(connection.receive_all(), StartsWith("HTTP/1.1 413"));
+}
+
+TEST(HttpServer, RefusesWhatIsNotHttp) {
+  EchoServer server;
+  for (const std::string& bytes : {std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11),
+                                   std::string("GET / HTTP/9.9\r\n\r\n"), std::string("GET /\r\n\r\n"),
+                                   std::string("GET / HTTP/1.1\r\nContent-Length: -5\r\n\r\n")}) {
+    PlainConnection connection(server.port());
+    connection.send(bytes);
+    EXPECT_THAT(connection.receive_all(), StartsWith("HTTP/1.1 400"));
+  }
+}
+
+TEST(HttpServer, RefusesPagesOfOtherSites) {
+  EchoServer server;
+  for (const char* headers : {"Host: evil.example\r\n", "", "Host: 127.0.0.1\r\nHost: evil.example\r\n",
+                              "Host: 127.0.0.1\r\nOrigin: http://evil.example\r\n"}) {
+    EXPECT_THAT(testing::http_get(server.port(), "/", headers), StartsWith("HTTP/1.1 403")) << headers;
+  }
+  const std::string own = "http://127.0.0.1:" + std::to_string(server.port());
+  EXPECT_NO_THROW(WebSocketClient(server.port(), "/frames", own).close());
+  EXPECT_ANY_THROW(WebSocketClient(server.port(), "/frames", "http://evil.example"));
+  EXPECT_ANY_THROW(WebSocketClient(server.port(), "/frames", "null"));
+  EXPECT_ANY_THROW(WebSocketClient(server.port(), "/elsewhere", own));
+}
+
+TEST(HttpServer, TheNumberOfConnectionsIsLimited) {
+  EchoServer server({.connections = 2});
+  std::optional<WebSocketClient> first(server.port()), second(server.port());
+  EXPECT_THAT(PlainConnection(server.port()).receive_all(), StartsWith("HTTP/1.1 503"));
+  first->close();
+  server.wait_until_closed(1);
+  first.reset();
+  // The place is free once the server has dropped its end, a moment after the close.
+  std::string answer;
+  for (int i = 0; i < 200 && !answer.starts_with("HTTP/1.1 200"); ++i) {
+    try {
+      answer = testing::http_get(server.port(), "/");
+    } catch (const std::exception&) {
+    }
+  }
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, ASilentConnectionIsClosed) {
+  EchoServer server({.request_timeout = milliseconds(50)});
+  PlainConnection silent(server.port()), slow(server.port());
+  slow.send("GET / HT");
+  EXPECT_THAT(silent.receive_all(), IsEmpty());
+  EXPECT_THAT(slow.receive_all(), IsEmpty());
+}
+
+TEST(HttpServer, MessagesGoBackAndForth) {
+  EchoServer server;
+  WebSocketClient client(server.port());
+  for (int i = 0; i < 3; ++i) {
+    client.send(std::to_string(i));
+    EXPECT_EQ(client.receive(), "back: " + std::to_string(i));
+    EXPECT_FALSE(client.binary());
+  }
+  client.close();
+  server.wait_until_closed(1);
+}
+
+TEST(HttpServer, ALongMessageEndsItsConnectionOnly) {
+  EchoServer server({.message_bytes = 1000});
+  WebSocketClient good(server.port()), bad(server.port());
+  bad.send(std::string(1001, 'x'));
+  EXPECT_ANY_THROW(bad.receive());
+  good.send(std::string(1000, 'x'));
+  EXPECT_EQ(good.receive().size(), 1006);
+}
+
+TEST(HttpServer, APeerThatDoesNotReadIsDropped) {
+  EchoServer server;
+  WebSocketClient client(server.port());
+  client.send("hello");
+  client.receive();
+  for (int i = 0; i < 400; ++i) (*server).send_binary(1, std::string(1 << 20, 'x'));
+  server.wait_until_closed(1);
+}
+
+TEST(HttpServer, SendingToAPeerThatHasGoneDoesNothing) {
+  EchoServer server;
+  (*server).send_text(12345, "hello");
+  EXPECT_THAT(testing::http_get(server.port(), "/"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, StopsWithConnectionsOpen) {
+  std::optional<EchoServer> server(std::in_place);
+  WebSocketClient client(server->port());
+  PlainConnection waiting(server->port());
+  waiting.send("GET / HT");
+  server.reset();
+  EXPECT_ANY_THROW(client.receive());
+  EXPECT_THAT(waiting.receive_all(), IsEmpty());
+}
+
+TEST(HttpServer, SaysWhereItCannotListen) {
+  EchoServer server;
+  EXPECT_SENTENCE(EchoServer({.port = server.port()}), "cannot listen on 127.0.0.1 port");
+  EXPECT_SENTENCE(EchoServer({.host = "nowhere"}), "[viewer] --host is \"nowhere\", expected an address");
+  EXPECT_SENTENCE(EchoServer({.host = "203.0.113.1"}), "cannot listen on 203.0.113.1");
+  EXPECT_SENTENCE(EchoServer({.port = 70000}), "[viewer] --port is 70000, expected 0 to 65535");
+  EXPECT_THAT((*server).url(), StartsWith("http://127.0.0.1:"));
+  EXPECT_THAT((*server).url(), Not(HasSubstr(":0/")));
+}
+
+}  // namespace
+}  // namespace lact::serve
