@@ -1,0 +1,84 @@
+#include "lact/data/views/tracer/pattern.h"
+
+#include <cmath>
+
+namespace lact::data::tracer {
+
+namespace {
+
+/// A number in [0, 1) for a corner of the lattice.
+float lattice_value(uint32_t x, uint32_t y, uint32_t z, uint32_t seed) {
+  uint32_t bits = x * 0x8da6b343U ^ y * 0xd8163841U ^ z * 0xcb1ab31fU ^ seed;
+  bits = (bits ^ (bits >> 15)) * 0x2c1b3c6dU;
+  bits = (bits ^ (bits >> 12)) * 0x297a2d39U;
+  bits ^= bits >> 15;
+  return static_cast<float>(bits >> 8) * 0x1p-24F;
+}
+
+float smooth(float share) { return share * share * (3 - 2 * share); }
+
+float mixed(float a, float b, float share_of_b) { return a + (b - a) * share_of_b; }
+
+int32_t cell_of(float value) { return static_cast<int32_t>(std::floor(value)); }
+
+/// A wave of period 1 with flat tops and steep but not sharp flanks, in [0, 1].
+float soft_bands(float value) {
+  const float phase = value - std::floor(value);
+  const float triangle = std::fabs(2 * phase - 1);
+  return smooth(std::fmin(std::fmax((triangle - 0.5F) * 6 + 0.5F, 0.0F), 1.0F));
+}
+
+float fractal_noise(const Vec3& point, uint32_t seed) {
+  return (value_noise(point, seed) * 4 + value_noise(point * 2.03F, seed + 1) * 2 +
+          value_noise(point * 4.01F, seed + 2)) /
+         7;
+}
+
+float share_of_second(const Pattern& pattern, const Vec3& point) {
+  switch (pattern.kind) {
+    case PatternKind::kFlat: return 0;
+    case PatternKind::kChecker: return ((cell_of(point.x) + cell_of(point.y) + cell_of(point.z)) & 1) ? 1.0F : 0.0F;
+    case PatternKind::kStripes: return soft_bands(point.z);
+    case PatternKind::kDots: {
+      const Vec3 offset{point.x - std::floor(point.x) - 0.5F, point.y - std::floor(point.y) - 0.5F,
+                        point.z - std::floor(point.z) - 0.5F};
+      return dot(offset, offset) < 0.16F ? 1.0F : 0.0F;
+    }
+    case PatternKind::kGradient: return smooth(std::fmin(std::fmax(point.z * 0.5F + 0.5F, 0.0F), 1.0F));
+    case PatternKind::kClouds: {
+      const float noise = fractal_noise(point, pattern.noise_seed);
+      return smooth(std::fmin(std::fmax((noise - 0.3F) * 2.5F, 0.0F), 1.0F));
+    }
+    case PatternKind::kMarble: return soft_bands(point.z + 1.5F * fractal_noise(point, pattern.noise_seed));
+    case PatternKind::kWood: {
+      const float bend = 0.8F * value_noise({point.x, point.y, point.z * 0.3F}, pattern.noise_seed);
+      const float ring = std::sqrt(point.x * point.x + point.y * point.y) * 1.5F + bend;
+      return ring - std::floor(ring);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+float value_noise(const Vec3& point, uint32_t seed) {
+  const Vec3 corner{std::floor(point.x), std::floor(point.y), std::floor(point.z)};
+  const auto x = static_cast<uint32_t>(static_cast<int32_t>(corner.x));
+  const auto y = static_cast<uint32_t>(static_cast<int32_t>(corner.y));
+  const auto z = static_cast<uint32_t>(static_cast<int32_t>(corner.z));
+  const float along_x = smooth(point.x - corner.x);
+  const float along_y = smooth(point.y - corner.y);
+  const auto row = [&](uint32_t row_y, uint32_t row_z) {
+    return mixed(lattice_value(x, row_y, row_z, seed), lattice_value(x + 1, row_y, row_z, seed), along_x);
+  };
+  const float front = mixed(row(y, z), row(y + 1, z), along_y);
+  const float back = mixed(row(y, z + 1), row(y + 1, z + 1), along_y);
+  return mixed(front, back, smooth(point.z - corner.z));
+}
+
+Vec3 Pattern::colour(const Vec3& world_point) const {
+  if (kind == PatternKind::kFlat) return first;
+  return blend(first, second, share_of_second(*this, frame * (world_point - centre)));
+}
+
+}  // namespace lact::data::tracer

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "lact/data/views/tracer/trace.h"
+
+namespace lact::data::tracer {
+
+namespace {
+
+/// What the light falls on.
+struct Surface {
+  Vec3 point{0, 0, 0};
+  Vec3 normal{0, 0, 1};  ///< towards the viewer
+  Vec3 face{0, 0, 1};    ///< of the flat triangle, where `normal` is smoothed over several
+  Vec3 albedo{0, 0, 0};  ///< linear
+  const Material* material = nullptr;
+};
+
+// Colours are given and shown with a gamma of 2; light adds up in linear ones.
+Vec3 linear(const Vec3& colour) { return colour * colour; }
+float shown(float linear_value) { return std::sqrt(std::clamp(linear_value, 0.0F, 1.0F)); }
+
+Vec3 clamped_colour(const Vec3& colour) {
+  return {std::clamp(colour.x, 0.0F, 1.0F), std::clamp(colour.y, 0.0F, 1.0F), std::clamp(colour.z, 0.0F, 1.0F)};
+}
+
+float smoothstep(float share) {
+  const float inside = std::clamp(share, 0.0F, 1.0F);
+  return inside * inside * (3 - 2 * inside);
+}
+
+void describe_mesh_surface(const Scene& scene, const SceneHit& hit, int index, const Vec3& direction, float spread,
+                           Surface& surface) {
+  const MeshInstance& instance = scene.meshes[static_cast<size_t>(hit.index[index])];
+  const auto triangle = static_cast<size_t>(hit.triangle.triangle[index]);
+  const MeshSurface& mesh_surface = instance.mesh->surfaces[triangle];
+  const float of_second = hit.triangle.of_second[index];
+  const float of_third = hit.triangle.of_third[index];
+  const float of_first = 1 - of_second - of_third;
+  const auto& normals = mesh_surface.normals;
+  surface.normal = normalized(instance.to_world * (normals[0] * of_first + normals[1] * of_second + normals[2] * of_third));
+  surface.face = normalized(instance.to_world * instance.mesh->face_normals[triangle]);
+  surface.material = &scene.materials[static_cast<size_t>(instance.material)];
+  const MeshMaterial& own = instance.mesh->materials[static_cast<size_t>(mesh_surface.material)];
+  if (!instance.mesh->coloured) {
+    surface.albedo = surface.material->pattern.colour(surface.point);
+    return;
+  }
+  Vec3 colour = own.colour;
+  if (own.texture) {
+    const auto& points = mesh_surface.texture_points;
+    const float u = points[0][0] * of_first + points[1][0] * of_second + points[2][0] * of_third;
+    const float v = points[0][1] * of_first + points[1][1] * of_second + points[2][1] * of_third;
+    // Seen at a slant a sample covers more; the mean of both sides of its footprint counts.
+    const float slant = std::sqrt(std::fmax(std::fabs(dot(surface.face, direction)), 0.1F));
+    const float width = spread * hit.distance[index] / instance.scale / slant;
+    colour = own.texture->sample(u, v, width * mesh_surface.texels_per_length);
+  }
+  surface.albedo = clamped_colour(instance.recolour * colour);
+}
+
+Surface surface_at(const Scene& scene, const SceneHit& hit, int index, const Vec3& point, const Vec3& direction,
+                   float spread) {
+  Surface surface;
+  surface.point = point;
+  const auto which = static_cast<size_t>(hit.index[index]);
+  switch (static_cast<Thing>(hit.thing[index])) {
+    case Thing::kNone: break;
+    case Thing::kSolid: {
+      const Solid& solid = scene.solids[which];
+      const bool on_tool = hit.on_tool[index] != 0;
+      surface.normal = surface.face = surface_normal(solid, point, on_tool);
+      surface.material = &scene.materials[static_cast<size_t>(on_tool ? solid.tool_material : solid.material)];
+      surface.albedo = surface.material->pattern.colour(point);
+      break;
+    }
+    case Thing::kImplicit: {
+      surface.normal = surface.face = scene.implicits[which].normal(point);
+      surface.material = &scene.materials[static_cast<size_t>(scene.implicits[which].material)];
+      surface.albedo = surface.material->pattern.colour(point);
+      break;
+    }
+    case Thing::kMesh: describe_mesh_surface(scene, hit, index, direction, spread, surface); break;
+  }
+  if (dot(surface.face, direction) > 0) surface.face = -surface.face;
+  if (dot(surface.normal, surface.face) < 0) surface.normal = -surface.normal;
+  surface.albedo = linear(surface.albedo);
+  return surface;
+}
+
+/// Blinn's highlight: cos(angle between normal and the middle of light and viewer) ^ (2 ^ log_hardness).
+float highlight(const Surface& surface, const Vec3& to_light, const Vec3& to_viewer) {
+  float value = std::fmax(dot(surface.normal, normalized(to_light + to_viewer)), 0.0F);
+  for (int i = 0; i < surface.material->log_hardness; ++i) value *= value;
+  return value * surface.material->gloss;
+}
+
+struct Shading {
+  std::array<Surface, kLanes> surfaces;
+  std::array<Vec3, kLanes> colours;  ///< linear
+  Mask4 active;
+};
+
+void add_light(const Scene& scene, const Light& light, const Vec3x4& view_direction, Shading& shading) {
+  Ray4 ray{};
+  Float4 limit = splat(kNothing), strength{};
+  Mask4 lit{};
+  for (int i = 0; i < kLanes; ++i) {
+    if (!shading.active[i]) continue;
+    const Surface& surface = shading.surfaces[static_cast<size_t>(i)];
+    const Vec3 offset = light.directional ? light.place : light.place - surface.point;
+    const float distance = light.directional ? 1 : length(offset);
+    const Vec3 direction = offset * (1 / distance);
+    strength[i] = dot(surface.normal, direction);
+    lit[i] = strength[i] > 0 && dot(surface.face, direction) > 0 ? -1 : 0;
+    if (!light.directional) {
+      limit[i] = distance;
+      strength[i] *= dot(light.place, light.place) / (distance * distance);
+    }
+    const Vec3 start = surface.point + surface.face * 2e-3F;
+    ray.origin.x[i] = start.x, ray.origin.y[i] = start.y, ray.origin.z[i] = start.z;
+    ray.direction.x[i] = direction.x, ray.direction.y[i] = direction.y, ray.direction.z[i] = direction.z;
+  }
+  if (!any(lit)) return;
+  lit &= ~occluded(scene, ray, lit, limit);
+  for (int i = 0; i < kLanes; ++i) {
+    if (!lit[i]) continue;
+    const Surface& surface = shading.surfaces[static_cast<size_t>(i)];
+    Vec3 reflected = surface.albedo * strength[i];
+    if (surface.material->gloss > 0) {
+      const float extra = highlight(surface, lane(ray.direction, i), -lane(view_direction, i));
+      reflected = reflected + Vec3{extra, extra, extra};
+    }
+    Vec3& colour = shading.colours[static_cast<size_t>(i)];
+    colour = colour + reflected * light.colour;
+  }
+}
+
+}  // namespace
+
+Vec3 Background::colour(const Vec3& direction) const {
+  return blend(bottom, top, smoothstep(direction.z * 0.5F + 0.5F));
+}
+
+Vec3x4 seen_colours(const Scene& scene, const Ray4& ray, float spread) {
+  const SceneHit hit = closest(scene, ray);
+  Shading shading{{}, {}, hit.thing >= 0};
+  if (any(shading.active)) {
+    const Vec3x4 points = ray.at(hit.distance);
+    for (int i = 0; i < kLanes; ++i) {
+      if (!shading.active[i]) continue;
+      Surface& surface = shading.surfaces[static_cast<size_t>(i)];
+      surface = surface_at(scene, hit, i, lane(points, i), lane(ray.direction, i), spread);
+      const Vec3 ambient = blend(scene.ambient_ground, scene.ambient_sky, surface.normal.z * 0.5F + 0.5F);
+      shading.colours[static_cast<size_t>(i)] = surface.albedo * ambient;
+    }
+    for (const Light& light : scene.lights) add_light(scene, light, ray.direction, shading);
+  }
+  Vec3x4 result{};
+  for (int i = 0; i < kLanes; ++i) {
+    Vec3 colour = shading.colours[static_cast<size_t>(i)];
+    colour = {shown(colour.x), shown(colour.y), shown(colour.z)};
+    const float far = shading.active[i] ? length(shading.surfaces[static_cast<size_t>(i)].point) / scene.fade_from - 1 : 1;
+    if (far > 0) colour = blend(colour, scene.background.colour(lane(ray.direction, i)), smoothstep(far));
+    result.x[i] = colour.x, result.y[i] = colour.y, result.z[i] = colour.z;
+  }
+  return result;
+}
+
+}  // namespace lact::data::tracer
