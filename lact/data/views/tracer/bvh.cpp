@@ -15,7 +15,9 @@ constexpr int kBins = 16;
 constexpr int kMaxLeaf = 4;
 constexpr int kMaxDepth = 60;  // of the tree, and so of the stack
 
-float component(const Vec3& vector, int axis) { return axis == 0 ? vector.x : axis == 1 ? vector.y : vector.z; }
+float component(const Vec3& vector, int axis) {
+  return axis == 0 ? vector.x : axis == 1 ? vector.y : vector.z;
+}
 
 struct Box {
   Vec3 low{kNothing, kNothing, kNothing};
@@ -105,14 +107,17 @@ struct Bvh::Builder {
       range.add(centres[triangle]);
     }
     const size_t node = tree.nodes_.size();
-    tree.nodes_.push_back({box.low, begin, box.high, static_cast<int16_t>(std::min(end - begin, kMaxLeaf)), 0});
+    tree.nodes_.push_back(
+        {box.low, begin, box.high, static_cast<int16_t>(std::min(end - begin, kMaxLeaf)), 0});
     if (end - begin <= kMaxLeaf) return;
     const Split split = best_split(begin, end, range);
     int middle = (begin + end) / 2;  // where centres coincide, or the tree would grow too deep
     if (split.axis >= 0 && depth < kMaxDepth / 2) {
-      const auto in_first = [&](int32_t triangle) { return bin_of(triangle, range, split.axis) <= split.bin; };
-      middle = static_cast<int>(
-          std::stable_partition(order.begin() + begin, order.begin() + end, in_first) - order.begin());
+      const auto in_first = [&](int32_t triangle) {
+        return bin_of(triangle, range, split.axis) <= split.bin;
+      };
+      middle = static_cast<int>(std::stable_partition(order.begin() + begin, order.begin() + end, in_first) -
+                                order.begin());
     }
     build(begin, middle, depth + 1);
     const auto second = static_cast<int32_t>(tree.nodes_.size());
@@ -141,7 +146,8 @@ void meet_triangle(const Triangle& triangle, int32_t index, const Ray4& ray, Mas
   const Vec3x4 second = splat(triangle.edge_to_second);
   const Vec3x4 third = splat(triangle.edge_to_third);
   const Vec3x4 across = cross(ray.direction, third);
-  const Float4 inverse = 1.0F / dot(second, across);  // infinite for a ray in the plane: then nothing below holds
+  const Float4 inverse =
+      1.0F / dot(second, across);  // infinite for a ray in the plane: then nothing below holds
   const Vec3x4 offset = ray.origin - splat(triangle.corner);
   const Float4 of_second = dot(offset, across) * inverse;
   const Vec3x4 upwards = cross(offset, second);
@@ -165,7 +171,8 @@ void Bvh::walk(const Ray4& ray, Mask4 active, TriangleHit& hit) const {
   const Vec3x4 inverse{inverse_of(ray.direction.x), inverse_of(ray.direction.y), inverse_of(ray.direction.z)};
   const Vec3x4 start = ray.origin * inverse;
   // The rays of a packet are close together: the first one tells which child comes first.
-  const std::array<bool, 3> backwards = {ray.direction.x[0] < 0, ray.direction.y[0] < 0, ray.direction.z[0] < 0};
+  const std::array<bool, 3> backwards = {ray.direction.x[0] < 0, ray.direction.y[0] < 0,
+                                         ray.direction.z[0] < 0};
   std::array<int32_t, kMaxDepth + 4> waiting;
   int num_waiting = 0;
   int32_t index = 0;

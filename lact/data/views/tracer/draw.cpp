@@ -62,7 +62,8 @@ Vec3 Draw::colour_unlike(const Vec3& other) {
 }
 
 Vec3 Draw::tinged(float strength, double tinge) {
-  return Vec3{between(1 - tinge, 1 + tinge), between(1 - tinge, 1 + tinge), between(1 - tinge, 1 + tinge)} * strength;
+  return Vec3{between(1 - tinge, 1 + tinge), between(1 - tinge, 1 + tinge), between(1 - tinge, 1 + tinge)} *
+         strength;
 }
 
 }  // namespace lact::data::tracer

@@ -14,7 +14,9 @@ class Draw {
   Random& random() { return random_; }
   bool chance(double probability) { return random_.uniform() < probability; }
   int below(int count) { return static_cast<int>(random_.below(count)); }
-  float between(double low, double high) { return static_cast<float>(low + (high - low) * random_.uniform()); }
+  float between(double low, double high) {
+    return static_cast<float>(low + (high - low) * random_.uniform());
+  }
   /// Around 1: as likely smaller by a factor as larger.
   float factor(double most) {
     const float value = between(1, most);

@@ -44,9 +44,12 @@ T blob_distance(const Implicit& blob, const Vec<T>& point) {
 template <class T>
 T shape_distance(const Implicit& implicit, const Vec<T>& point) {
   switch (implicit.shape) {
-    case Shape::kTorus: return torus_distance(implicit, point);
-    case Shape::kRoundedBox: return rounded_box_distance(implicit, point);
-    case Shape::kBlob: return blob_distance(implicit, point);
+    case Shape::kTorus:
+      return torus_distance(implicit, point);
+    case Shape::kRoundedBox:
+      return rounded_box_distance(implicit, point);
+    case Shape::kBlob:
+      return blob_distance(implicit, point);
   }
   return T{};
 }
@@ -60,7 +63,8 @@ void Implicit::bound() {
   // Every melting adds at most a quarter of the width.
   for (int i = 0; i < num_balls; ++i) {
     const Ball& ball = balls[static_cast<size_t>(i)];
-    radius = std::fmax(radius, length(ball.centre) + ball.radius + rounding * static_cast<float>(num_balls) / 4);
+    radius =
+        std::fmax(radius, length(ball.centre) + ball.radius + rounding * static_cast<float>(num_balls) / 4);
   }
   bounds = {centre, radius + 2 * kTouching};
 }

@@ -59,7 +59,8 @@ SceneHit closest(const Scene& scene, const Ray4& ray) {
 Mask4 occluded(const Scene& scene, const Ray4& ray, Mask4 active, Float4 limit) {
   Mask4 blocked{};
   for (const Solid& solid : scene.solids) {
-    if (any(active & ~blocked & solid.bounds.met_by(ray, limit))) blocked |= first_hit(solid, ray).distance < limit;
+    if (any(active & ~blocked & solid.bounds.met_by(ray, limit)))
+      blocked |= first_hit(solid, ray).distance < limit;
   }
   for (const Implicit& implicit : scene.implicits) {
     const Mask4 open = active & ~blocked & implicit.bounds.met_by(ray, limit);

@@ -17,7 +17,8 @@ std::vector<Vec3> unit_positions(const MeshData& data, const std::string& name, 
   Vec<double> low{kFar, kFar, kFar}, high{-kFar, -kFar, -kFar};
   const auto each_corner = [&](auto action) {
     for (const MeshFace& face : data.faces) {
-      for (const MeshCorner& corner : face.corners) action(data.positions[static_cast<size_t>(corner.position)]);
+      for (const MeshCorner& corner : face.corners)
+        action(data.positions[static_cast<size_t>(corner.position)]);
     }
   };
   each_corner([&](const Vec<double>& point) {
@@ -26,7 +27,8 @@ std::vector<Vec3> unit_positions(const MeshData& data, const std::string& name, 
   });
   const Vec<double> centre = (low + high) * 0.5;
   double square = 0;
-  each_corner([&](const Vec<double>& point) { square = std::max(square, dot(point - centre, point - centre)); });
+  each_corner(
+      [&](const Vec<double>& point) { square = std::max(square, dot(point - centre, point - centre)); });
   LACT_CHECK(square > 0, "{}: all vertices of the mesh are at one place", name);
   const double scale = 1 / std::sqrt(square);
   std::vector<Vec3> result;
@@ -42,7 +44,9 @@ std::vector<Vec3> unit_positions(const MeshData& data, const std::string& name, 
 Vec3 area_normal(const Triangle& triangle) { return cross(triangle.edge_to_second, triangle.edge_to_third); }
 
 Triangle triangle_of(const MeshFace& face, const std::vector<Vec3>& positions) {
-  const auto at = [&](size_t corner) { return positions[static_cast<size_t>(face.corners[corner].position)]; };
+  const auto at = [&](size_t corner) {
+    return positions[static_cast<size_t>(face.corners[corner].position)];
+  };
   return {at(0), at(1) - at(0), at(2) - at(0)};
 }
 
@@ -64,8 +68,8 @@ struct LooseCorners {
 
 /// Normals of the corners that have none: the mean over faces around the same place, weighted by area, among
 /// those that are within the crease. Places count, not indices: files repeat vertices along texture seams.
-void smooth_normals(const std::vector<Triangle>& triangles, const std::vector<LooseCorners>& corners, float crease,
-                    std::vector<MeshSurface>& surfaces) {
+void smooth_normals(const std::vector<Triangle>& triangles, const std::vector<LooseCorners>& corners,
+                    float crease, std::vector<MeshSurface>& surfaces) {
   std::map<std::tuple<float, float, float>, std::vector<size_t>> around;
   const auto place = [&](size_t triangle, size_t corner) {
     const Vec3& point = corners[triangle].places[corner];
@@ -104,7 +108,8 @@ size_t Mesh::bytes() const {
   return total;
 }
 
-std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& name, const MeshOptions& options) {
+std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& name,
+                                      const MeshOptions& options) {
   LACT_ASSERT(!data.materials.empty());
   LACT_CHECK(!data.faces.empty(), "{}: the mesh has no faces", name);
   const std::vector<Vec3> positions = unit_positions(data, name, options.up);
@@ -125,14 +130,17 @@ std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& n
       const MeshCorner& corner = face.corners[i];
       loose.places[i] = positions[static_cast<size_t>(corner.position)];
       lowest = std::min(lowest, loose.places[i].z);
-      if (corner.texture >= 0) surface.texture_points[i] = data.texture_points[static_cast<size_t>(corner.texture)];
+      if (corner.texture >= 0)
+        surface.texture_points[i] = data.texture_points[static_cast<size_t>(corner.texture)];
       if (!options.smooth) continue;
-      const Vec3 normal = corner.normal >= 0 ? data.normals[static_cast<size_t>(corner.normal)] : Vec3{0, 0, 0};
+      const Vec3 normal =
+          corner.normal >= 0 ? data.normals[static_cast<size_t>(corner.normal)] : Vec3{0, 0, 0};
       loose.has_normal[i] = length(normal) > 0;
       if (!loose.has_normal[i]) continue;
       surface.normals[i] = normalized(options.up == Up::kZ ? normal : Vec3{normal.x, -normal.z, normal.y});
     }
-    surface.texels_per_length = texel_density(surface, triangle, data.materials[static_cast<size_t>(face.material)]);
+    surface.texels_per_length =
+        texel_density(surface, triangle, data.materials[static_cast<size_t>(face.material)]);
     triangles.push_back(triangle);
     surfaces.push_back(surface);
     face_normals.push_back(normalized(across));
@@ -140,8 +148,8 @@ std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& n
   }
   LACT_CHECK(!triangles.empty(), "{}: no face of the mesh has an area", name);
   smooth_normals(triangles, corners, options.crease, surfaces);
-  return std::make_shared<const Mesh>(
-      Mesh{std::move(surfaces), std::move(face_normals), data.materials, Bvh(triangles), lowest, has_colours(data.materials)});
+  return std::make_shared<const Mesh>(Mesh{std::move(surfaces), std::move(face_normals), data.materials,
+                                           Bvh(triangles), lowest, has_colours(data.materials)});
 }
 
 }  // namespace lact::data::tracer

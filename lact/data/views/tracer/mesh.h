@@ -65,6 +65,7 @@ struct Mesh {
 };
 
 /// `name` is for the sentence about a mesh without any face that has an area.
-std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& name, const MeshOptions& options = {});
+std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& name,
+                                      const MeshOptions& options = {});
 
 }  // namespace lact::data::tracer

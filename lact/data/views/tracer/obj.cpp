@@ -55,13 +55,15 @@ class ObjReader {
   void read_texture_point() {
     limit(data_.texture_points.size(), "texture coordinates");
     const auto u = static_cast<float>(lines_.number("texture coordinate"));
-    const auto v = lines_.remainder().empty() ? 0.0F : static_cast<float>(lines_.number("texture coordinate"));
+    const auto v =
+        lines_.remainder().empty() ? 0.0F : static_cast<float>(lines_.number("texture coordinate"));
     data_.texture_points.push_back({u, v});
   }
 
   void read_normal() {
     limit(data_.normals.size(), "normals");
-    data_.normals.push_back({static_cast<float>(lines_.number("normal")), static_cast<float>(lines_.number("normal")),
+    data_.normals.push_back({static_cast<float>(lines_.number("normal")),
+                             static_cast<float>(lines_.number("normal")),
                              static_cast<float>(lines_.number("normal"))});
   }
 
@@ -154,7 +156,8 @@ std::vector<MeshMaterial> read_mtl(const std::string& path) {
   std::map<std::string, std::shared_ptr<const TexturePyramid>> textures;
   while (lines.next_line()) {
     const std::string_view keyword = lines.word();
-    if (keyword == "newmtl") materials.push_back({std::string(lines.remainder()), {0.8F, 0.8F, 0.8F}, nullptr});
+    if (keyword == "newmtl")
+      materials.push_back({std::string(lines.remainder()), {0.8F, 0.8F, 0.8F}, nullptr});
     if (keyword != "Kd" && keyword != "map_Kd") continue;
     if (materials.empty()) lines.mistake(fmt::format("{} comes before any newmtl", keyword));
     MeshMaterial& material = materials.back();

@@ -19,7 +19,9 @@ std::string shown_word(std::string_view word) {
 
 }  // namespace
 
-void ObjLines::mistake(const std::string& sentence) const { fail("{}: line {}: {}", path_, number_, sentence); }
+void ObjLines::mistake(const std::string& sentence) const {
+  fail("{}: line {}: {}", path_, number_, sentence);
+}
 
 bool ObjLines::next_line() {
   while (!rest_.empty()) {

@@ -19,12 +19,9 @@ float smooth(float share) { return share * share * (3 - 2 * share); }
 
 float mixed(float a, float b, float share_of_b) { return a + (b - a) * share_of_b; }
 
-int32_t cell_of(float value) { return static_cast<int32_t>(std::floor(value)); }
-
 /// A wave of period 1 with flat tops and steep but not sharp flanks, in [0, 1].
 float soft_bands(float value) {
-  const float phase = value - std::floor(value);
-  const float triangle = std::fabs(2 * phase - 1);
+  const float triangle = std::fabs(2 * fraction_of(value) - 1);
   return smooth(std::fmin(std::fmax((triangle - 0.5F) * 6 + 0.5F, 0.0F), 1.0F));
 }
 
@@ -36,24 +33,29 @@ float fractal_noise(const Vec3& point, uint32_t seed) {
 
 float share_of_second(const Pattern& pattern, const Vec3& point) {
   switch (pattern.kind) {
-    case PatternKind::kFlat: return 0;
-    case PatternKind::kChecker: return ((cell_of(point.x) + cell_of(point.y) + cell_of(point.z)) & 1) ? 1.0F : 0.0F;
-    case PatternKind::kStripes: return soft_bands(point.z);
+    case PatternKind::kFlat:
+      return 0;
+    case PatternKind::kChecker:
+      return ((whole_below(point.x) + whole_below(point.y) + whole_below(point.z)) & 1) ? 1.0F : 0.0F;
+    case PatternKind::kStripes:
+      return soft_bands(point.z);
     case PatternKind::kDots: {
-      const Vec3 offset{point.x - std::floor(point.x) - 0.5F, point.y - std::floor(point.y) - 0.5F,
-                        point.z - std::floor(point.z) - 0.5F};
+      const Vec3 offset{fraction_of(point.x) - 0.5F, fraction_of(point.y) - 0.5F,
+                        fraction_of(point.z) - 0.5F};
       return dot(offset, offset) < 0.16F ? 1.0F : 0.0F;
     }
-    case PatternKind::kGradient: return smooth(std::fmin(std::fmax(point.z * 0.5F + 0.5F, 0.0F), 1.0F));
+    case PatternKind::kGradient:
+      return smooth(std::fmin(std::fmax(point.z * 0.5F + 0.5F, 0.0F), 1.0F));
     case PatternKind::kClouds: {
       const float noise = fractal_noise(point, pattern.noise_seed);
       return smooth(std::fmin(std::fmax((noise - 0.3F) * 2.5F, 0.0F), 1.0F));
     }
-    case PatternKind::kMarble: return soft_bands(point.z + 1.5F * fractal_noise(point, pattern.noise_seed));
+    case PatternKind::kMarble:
+      return soft_bands(point.z + 1.5F * fractal_noise(point, pattern.noise_seed));
     case PatternKind::kWood: {
       const float bend = 0.8F * value_noise({point.x, point.y, point.z * 0.3F}, pattern.noise_seed);
       const float ring = std::sqrt(point.x * point.x + point.y * point.y) * 1.5F + bend;
-      return ring - std::floor(ring);
+      return fraction_of(ring);
     }
   }
   return 0;
@@ -62,18 +64,16 @@ float share_of_second(const Pattern& pattern, const Vec3& point) {
 }  // namespace
 
 float value_noise(const Vec3& point, uint32_t seed) {
-  const Vec3 corner{std::floor(point.x), std::floor(point.y), std::floor(point.z)};
-  const auto x = static_cast<uint32_t>(static_cast<int32_t>(corner.x));
-  const auto y = static_cast<uint32_t>(static_cast<int32_t>(corner.y));
-  const auto z = static_cast<uint32_t>(static_cast<int32_t>(corner.z));
-  const float along_x = smooth(point.x - corner.x);
-  const float along_y = smooth(point.y - corner.y);
+  const int32_t left = whole_below(point.x), low = whole_below(point.y), near = whole_below(point.z);
+  const auto x = static_cast<uint32_t>(left), y = static_cast<uint32_t>(low), z = static_cast<uint32_t>(near);
+  const float along_x = smooth(point.x - static_cast<float>(left));
+  const float along_y = smooth(point.y - static_cast<float>(low));
   const auto row = [&](uint32_t row_y, uint32_t row_z) {
     return mixed(lattice_value(x, row_y, row_z, seed), lattice_value(x + 1, row_y, row_z, seed), along_x);
   };
   const float front = mixed(row(y, z), row(y + 1, z), along_y);
   const float back = mixed(row(y, z + 1), row(y + 1, z + 1), along_y);
-  return mixed(front, back, smooth(point.z - corner.z));
+  return mixed(front, back, smooth(point.z - static_cast<float>(near)));
 }
 
 Vec3 Pattern::colour(const Vec3& world_point) const {

@@ -23,8 +23,8 @@ struct Pattern {
   PatternKind kind = PatternKind::kFlat;
   Vec3 first{0.8F, 0.8F, 0.8F};  ///< colours as they are shown, in [0, 1]
   Vec3 second{0.2F, 0.2F, 0.2F};
-  Mat3 frame;                ///< linear part of world -> pattern; its length is the frequency
-  Vec3 centre{0, 0, 0};      ///< a world point that becomes the origin
+  Mat3 frame;            ///< linear part of world -> pattern; its length is the frequency
+  Vec3 centre{0, 0, 0};  ///< a world point that becomes the origin
   uint32_t noise_seed = 0;
 
   Vec3 colour(const Vec3& world_point) const;

@@ -33,8 +33,8 @@ std::array<double, 3> unit_of(const std::array<double, 3>& vector) {
 
 }  // namespace
 
-Camera look_at(const std::array<double, 3>& place, const std::array<double, 3>& target, double focal, int64_t height,
-               int64_t width, double roll) {
+Camera look_at(const std::array<double, 3>& place, const std::array<double, 3>& target, double focal,
+               int64_t height, int64_t width, double roll) {
   const auto forward = unit_of({target[0] - place[0], target[1] - place[1], target[2] - place[2]});
   const auto right = unit_of(cross_of(forward, {0, 0, 1}));
   const auto down = cross_of(forward, right);
@@ -64,7 +64,8 @@ std::vector<Camera> random_cameras(uint64_t seed, int64_t count, int64_t height,
     const double azimuth = between(0, 360);
     if (usual) {
       const double elevation = between(0, 60);
-      cameras.push_back(look_at(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, focal, height, width));
+      cameras.push_back(
+          look_at(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, focal, height, width));
       continue;
     }
     const double elevation = between(ranges.elevation_low, ranges.elevation_high);
@@ -81,7 +82,8 @@ std::vector<Camera> ring_cameras(int64_t count, double elevation, int64_t height
   std::vector<Camera> cameras;
   for (int64_t i = 0; i < count; ++i) {
     const double azimuth = 360.0 * static_cast<double>(i) / static_cast<double>(count);
-    cameras.push_back(look_at(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, kUsualFocal, height, width));
+    cameras.push_back(
+        look_at(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, kUsualFocal, height, width));
   }
   return cameras;
 }

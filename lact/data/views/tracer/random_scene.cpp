@@ -47,7 +47,8 @@ void lay_ground(Scene& scene, Draw& draw, float height) {
   placement.half = {side, side * draw.between(0.8, 1), thickness};
   const int material = add_material(scene, draw, placement);
   scene.solids.push_back(solid_of(
-      Convex::placed(round ? Form::kTube : Form::kBox, placement.centre, placement.rotation, placement.half), material));
+      Convex::placed(round ? Form::kTube : Form::kBox, placement.centre, placement.rotation, placement.half),
+      material));
 }
 
 void set_table(Scene& scene, Draw& draw) {
@@ -57,16 +58,16 @@ void set_table(Scene& scene, Draw& draw) {
     float x, y, radius;
   };
   std::vector<Taken> taken;
-  const int count = 3 + draw.below(5);
+  const int count = 2 + draw.below(5);
   for (int attempt = 0; attempt < 40 && static_cast<int>(taken.size()) < count; ++attempt) {
     Placement placement;
-    placement.half = random_half(draw, 0.13, 0.28, 1.5);
-    placement.half.z *= draw.between(0.8, 1.8);
+    placement.half = random_half(draw, 0.16, 0.34, 1.5);
+    placement.half.z = std::fmin(placement.half.z * draw.between(0.8, 1.8), 0.5F);
     placement.rotation = draw.turn();
     const Vec3 spot = draw.in_ball() * 0.62F;
     const float radius = std::hypot(placement.half.x, placement.half.y);
     const bool free = std::none_of(taken.begin(), taken.end(), [&](const Taken& other) {
-      return std::hypot(spot.x - other.x, spot.y - other.y) < 0.8F * (radius + other.radius);
+      return std::hypot(spot.x - other.x, spot.y - other.y) < 0.75F * (radius + other.radius);
     });
     if (!free || std::hypot(spot.x, spot.y) + radius > 0.85F) continue;
     taken.push_back({spot.x, spot.y, radius});
@@ -123,8 +124,9 @@ void build_figure(Scene& scene, Draw& draw) {
     add(part);
     const Placement other = mirrored(part);
     const Solid& solid = scene.solids.back();
-    scene.solids.push_back(solid_of(
-        Convex::placed(solid.body.form, other.centre, other.rotation, other.half, solid.body.taper), solid.material));
+    scene.solids.push_back(
+        solid_of(Convex::placed(solid.body.form, other.centre, other.rotation, other.half, solid.body.taper),
+                 solid.material));
   }
   if (draw.chance(0.7)) {
     Placement crest;
@@ -196,7 +198,8 @@ Scene mesh_scene(std::shared_ptr<const Mesh> mesh, uint64_t seed) {
     plate.centre = {0, 0, instance.mesh->lowest - thickness - 0.002F};
     const Form form = draw.chance(0.5) ? Form::kTube : Form::kBox;
     const int material = add_material(scene, draw, plate);
-    scene.solids.push_back(solid_of(Convex::placed(form, plate.centre, plate.rotation, plate.half), material));
+    scene.solids.push_back(
+        solid_of(Convex::placed(form, plate.centre, plate.rotation, plate.half), material));
   }
   scene.meshes.push_back(std::move(instance));
   return scene;

@@ -8,8 +8,8 @@
 
 namespace lact::data::tracer {
 
-/// Several things with patterns in the unit ball: strewn about, standing on a plate or on endless ground, stacked,
-/// or put together to a figure. The same for a seed on every machine.
+/// Several things with patterns in the unit ball: strewn about, standing on a plate or on endless ground,
+/// stacked, or put together to a figure. The same for a seed on every machine.
 Scene random_scene(uint64_t seed);
 
 /// One mesh about the origin, turned about z, often as it is and sometimes as its mirror image, with changed

@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kMaxRenderSide = 1 << 15;
 
 void check_camera(const Camera& camera) {
-  LACT_CHECK(camera.width >= 1 && camera.height >= 1 && camera.width <= kMaxRenderSide && camera.height <= kMaxRenderSide,
+  LACT_CHECK(camera.width >= 1 && camera.height >= 1 && camera.width <= kMaxRenderSide &&
+                 camera.height <= kMaxRenderSide,
              "[render] the camera has {} x {} pixels, expected sides of 1 to {}", camera.width, camera.height,
              kMaxRenderSide);
   LACT_CHECK(camera.fx > 0 && camera.fy > 0 && std::isfinite(camera.fx) && std::isfinite(camera.fy),
@@ -24,7 +25,8 @@ void check_camera(const Camera& camera) {
 Vec3x4 from_rows(const Camera& camera, int column) {
   const auto& rows = camera.camera_to_world;
   const auto at = static_cast<size_t>(column);
-  return splat(Vec3{static_cast<float>(rows[0][at]), static_cast<float>(rows[1][at]), static_cast<float>(rows[2][at])});
+  return splat(Vec3{static_cast<float>(rows[0][at]), static_cast<float>(rows[1][at]),
+                    static_cast<float>(rows[2][at])});
 }
 
 /// A camera in the numbers that the rays are made of.
@@ -66,7 +68,8 @@ void render_into(float* pixels, const Scene& scene, const Camera& camera, const 
   LACT_CHECK(options.grid >= 1 && options.grid <= 16, "[render] grid is {}, expected 1 to 16", options.grid);
   const RayMaker maker(camera);
   const float step = 1 / static_cast<float>(options.grid);
-  const float spread = 0.5F * step * static_cast<float>(maker.inverse_fx);  // four samples: half a pixel each way
+  const float spread =
+      0.5F * step * static_cast<float>(maker.inverse_fx);  // four samples: half a pixel each way
   const float share = step * step / kLanes;
   const Float4 du = kSampleU * step, dv = kSampleV * step;
   const int64_t plane = camera.width * camera.height;
@@ -94,7 +97,8 @@ at::Tensor render(const Scene& scene, const Camera& camera, const RenderOptions&
   return image;
 }
 
-PosedImages render_views(const Scene& scene, const std::vector<Camera>& cameras, const RenderOptions& options) {
+PosedImages render_views(const Scene& scene, const std::vector<Camera>& cameras,
+                         const RenderOptions& options) {
   PosedImages views{cameras, {}};
   for (const Camera& camera : cameras) views.images.push_back(render(scene, camera, options));
   return views;

@@ -15,7 +15,8 @@ void render_into(float* pixels, const Scene& scene, const Camera& camera, const 
 
 at::Tensor render(const Scene& scene, const Camera& camera, const RenderOptions& options = {});
 
-PosedImages render_views(const Scene& scene, const std::vector<Camera>& cameras, const RenderOptions& options = {});
+PosedImages render_views(const Scene& scene, const std::vector<Camera>& cameras,
+                         const RenderOptions& options = {});
 
 /// The ray of a camera through the point (u, v) of its picture, in all lanes alike.
 Ray4 camera_ray(const Camera& camera, float u, float v);

@@ -20,16 +20,16 @@ struct Material {
 
 struct MeshInstance {
   std::shared_ptr<const Mesh> mesh;
-  Mat3 to_world;    ///< a rotation, perhaps with a mirror image, times `scale`
+  Mat3 to_world;  ///< a rotation, perhaps with a mirror image, times `scale`
   float scale = 1;
   Vec3 centre{0, 0, 0};
-  Mat3 recolour;      ///< of the mesh's own colours
-  int material = 0;   ///< highlights; and the pattern, of a mesh without colours of its own
+  Mat3 recolour;     ///< of the mesh's own colours
+  int material = 0;  ///< highlights; and the pattern, of a mesh without colours of its own
 };
 
 struct Light {
   bool directional = true;
-  Vec3 place{0, 0, 1};  ///< direction to it, of length 1; or where it is
+  Vec3 place{0, 0, 1};   ///< direction to it, of length 1; or where it is
   Vec3 colour{1, 1, 1};  ///< what a surface that faces it receives at the origin
 };
 

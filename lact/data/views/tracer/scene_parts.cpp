@@ -28,10 +28,12 @@ void add_cut_part(Scene& scene, Draw& draw, const Placement& placement) {
     const float wall = draw.between(0.08, 0.2);
     const float bottom = draw.between(0.1, 0.3) * half.z;
     // Narrow end down.
-    const Placement turned{placement.centre, placement.rotation * Mat3{{1, 0, 0}, {0, -1, 0}, {0, 0, -1}}, half};
+    const Placement turned{placement.centre, placement.rotation * Mat3{{1, 0, 0}, {0, -1, 0}, {0, 0, -1}},
+                           half};
     solid = solid_of(convex_in(Form::kTube, turned, taper), material);
-    solid.tool = convex_in(Form::kTube, inner(turned, {0, 0, -bottom}, {half.x * (1 - wall), half.y * (1 - wall), half.z}),
-                           taper);
+    solid.tool =
+        convex_in(Form::kTube,
+                  inner(turned, {0, 0, -bottom}, {half.x * (1 - wall), half.y * (1 - wall), half.z}), taper);
     solid.cut = Cut::kRemoveTool;
   } else if (kind == 1) {  // a block with a hole
     const float hole = draw.between(0.4, 0.8) * std::min(half.x, half.y);
@@ -40,7 +42,8 @@ void add_cut_part(Scene& scene, Draw& draw, const Placement& placement) {
     solid.cut = Cut::kRemoveTool;
   } else if (kind == 2) {  // a ball with a bite taken out of it
     const Vec3 offset = draw.direction() * half;
-    const Placement bite{placement.centre + placement.rotation * offset, draw.rotation(), half * draw.between(0.6, 0.9)};
+    const Placement bite{placement.centre + placement.rotation * offset, draw.rotation(),
+                         half * draw.between(0.6, 0.9)};
     solid = solid_of(convex_in(Form::kBall, placement), material);
     solid.tool = convex_in(draw.chance(0.5) ? Form::kBall : Form::kBox, bite);
     solid.cut = Cut::kRemoveTool;
@@ -77,7 +80,8 @@ void add_implicit_part(Scene& scene, Draw& draw, const Placement& placement) {
       Ball& ball = implicit.balls[static_cast<size_t>(i)];
       ball.radius = draw.between(0.35, 0.65) * smallest(half);
       const float room = ball.radius + implicit.rounding / 2;
-      const Vec3 reach{std::fmax(half.x - room, 0.0F), std::fmax(half.y - room, 0.0F), std::fmax(half.z - room, 0.0F)};
+      const Vec3 reach{std::fmax(half.x - room, 0.0F), std::fmax(half.y - room, 0.0F),
+                       std::fmax(half.z - room, 0.0F)};
       ball.centre = draw.direction() * reach;
     }
   }
@@ -95,7 +99,8 @@ Placement mirrored(const Placement& placement) {
 int add_material(Scene& scene, Draw& draw, const Placement& placement) {
   Material material;
   Pattern& pattern = material.pattern;
-  pattern.kind = draw.chance(0.12) ? PatternKind::kFlat : static_cast<PatternKind>(1 + draw.below(kNumPatternKinds - 1));
+  pattern.kind =
+      draw.chance(0.12) ? PatternKind::kFlat : static_cast<PatternKind>(1 + draw.below(kNumPatternKinds - 1));
   pattern.first = draw.colour();
   pattern.second = draw.colour_unlike(pattern.first);
   pattern.noise_seed = static_cast<uint32_t>(draw.random().next());
@@ -117,10 +122,14 @@ int add_material(Scene& scene, Draw& draw, const Placement& placement) {
 
 Convex random_convex(Draw& draw, const Placement& placement) {
   switch (draw.below(4)) {
-    case 0: return convex_in(Form::kBall, placement);
-    case 1: return convex_in(Form::kBox, placement);
-    case 2: return convex_in(Form::kTube, placement);
-    default: return convex_in(Form::kTube, placement, draw.chance(0.4) ? 0 : draw.between(0.2, 0.7));
+    case 0:
+      return convex_in(Form::kBall, placement);
+    case 1:
+      return convex_in(Form::kBox, placement);
+    case 2:
+      return convex_in(Form::kTube, placement);
+    default:
+      return convex_in(Form::kTube, placement, draw.chance(0.4) ? 0 : draw.between(0.2, 0.7));
   }
 }
 
@@ -138,19 +147,21 @@ void add_lights(Scene& scene, Draw& draw) {
     while (std::fabs(direction.z) < least) direction = draw.direction();
     return Vec3{direction.x, direction.y, std::fabs(direction.z)};
   };
-  const float ambient = draw.between(0.25, 0.5);
+  // From studio light that comes from everywhere to a bare lamp; together about what makes white look white.
+  const float total = draw.between(0.95, 1.3);
+  const float ambient = total * draw.between(0.3, 0.75);
   scene.ambient_sky = draw.tinged(ambient, 0.06);
   scene.ambient_ground = draw.tinged(ambient * draw.between(0.5, 0.9), 0.06);
   Light main;
   main.directional = draw.chance(0.5);
   main.place = upwards(0.4F);
-  main.colour = draw.tinged(draw.between(0.55, 0.95), 0.08);
+  main.colour = draw.tinged(total - ambient, 0.08);
   if (!main.directional) main.place = main.place * draw.between(2.5, 5);
   scene.lights.push_back(main);
   if (!draw.chance(0.3)) return;
   Light second;
   second.place = upwards(0.1F);
-  second.colour = draw.tinged(draw.between(0.15, 0.35), 0.12);
+  second.colour = draw.tinged((total - ambient) * draw.between(0.2, 0.5), 0.12);
   scene.lights.push_back(second);
 }
 

@@ -9,8 +9,8 @@ namespace lact::data::tracer {
 /// A box that a part fills.
 struct Placement {
   Vec3 centre{0, 0, 0};
-  Mat3 rotation;         ///< part -> world
-  Vec3 half{1, 1, 1};    ///< half the sides, in the part's frame
+  Mat3 rotation;       ///< part -> world
+  Vec3 half{1, 1, 1};  ///< half the sides, in the part's frame
 };
 
 /// The same on the other side of the plane x = 0.

@@ -22,7 +22,8 @@ Vec3 linear(const Vec3& colour) { return colour * colour; }
 float shown(float linear_value) { return std::sqrt(std::clamp(linear_value, 0.0F, 1.0F)); }
 
 Vec3 clamped_colour(const Vec3& colour) {
-  return {std::clamp(colour.x, 0.0F, 1.0F), std::clamp(colour.y, 0.0F, 1.0F), std::clamp(colour.z, 0.0F, 1.0F)};
+  return {std::clamp(colour.x, 0.0F, 1.0F), std::clamp(colour.y, 0.0F, 1.0F),
+          std::clamp(colour.z, 0.0F, 1.0F)};
 }
 
 float smoothstep(float share) {
@@ -30,8 +31,8 @@ float smoothstep(float share) {
   return inside * inside * (3 - 2 * inside);
 }
 
-void describe_mesh_surface(const Scene& scene, const SceneHit& hit, int index, const Vec3& direction, float spread,
-                           Surface& surface) {
+void describe_mesh_surface(const Scene& scene, const SceneHit& hit, int index, const Vec3& direction,
+                           float spread, Surface& surface) {
   const MeshInstance& instance = scene.meshes[static_cast<size_t>(hit.index[index])];
   const auto triangle = static_cast<size_t>(hit.triangle.triangle[index]);
   const MeshSurface& mesh_surface = instance.mesh->surfaces[triangle];
@@ -39,7 +40,8 @@ void describe_mesh_surface(const Scene& scene, const SceneHit& hit, int index, c
   const float of_third = hit.triangle.of_third[index];
   const float of_first = 1 - of_second - of_third;
   const auto& normals = mesh_surface.normals;
-  surface.normal = normalized(instance.to_world * (normals[0] * of_first + normals[1] * of_second + normals[2] * of_third));
+  surface.normal = normalized(instance.to_world *
+                              (normals[0] * of_first + normals[1] * of_second + normals[2] * of_third));
   surface.face = normalized(instance.to_world * instance.mesh->face_normals[triangle]);
   surface.material = &scene.materials[static_cast<size_t>(instance.material)];
   const MeshMaterial& own = instance.mesh->materials[static_cast<size_t>(mesh_surface.material)];
@@ -60,18 +62,20 @@ void describe_mesh_surface(const Scene& scene, const SceneHit& hit, int index, c
   surface.albedo = clamped_colour(instance.recolour * colour);
 }
 
-Surface surface_at(const Scene& scene, const SceneHit& hit, int index, const Vec3& point, const Vec3& direction,
-                   float spread) {
+Surface surface_at(const Scene& scene, const SceneHit& hit, int index, const Vec3& point,
+                   const Vec3& direction, float spread) {
   Surface surface;
   surface.point = point;
   const auto which = static_cast<size_t>(hit.index[index]);
   switch (static_cast<Thing>(hit.thing[index])) {
-    case Thing::kNone: break;
+    case Thing::kNone:
+      break;
     case Thing::kSolid: {
       const Solid& solid = scene.solids[which];
       const bool on_tool = hit.on_tool[index] != 0;
       surface.normal = surface.face = surface_normal(solid, point, on_tool);
-      surface.material = &scene.materials[static_cast<size_t>(on_tool ? solid.tool_material : solid.material)];
+      surface.material =
+          &scene.materials[static_cast<size_t>(on_tool ? solid.tool_material : solid.material)];
       surface.albedo = surface.material->pattern.colour(point);
       break;
     }
@@ -81,7 +85,9 @@ Surface surface_at(const Scene& scene, const SceneHit& hit, int index, const Vec
       surface.albedo = surface.material->pattern.colour(point);
       break;
     }
-    case Thing::kMesh: describe_mesh_surface(scene, hit, index, direction, spread, surface); break;
+    case Thing::kMesh:
+      describe_mesh_surface(scene, hit, index, direction, spread, surface);
+      break;
   }
   if (dot(surface.face, direction) > 0) surface.face = -surface.face;
   if (dot(surface.normal, surface.face) < 0) surface.normal = -surface.normal;
@@ -145,9 +151,9 @@ Vec3 Background::colour(const Vec3& direction) const {
 
 Vec3x4 seen_colours(const Scene& scene, const Ray4& ray, float spread) {
   const SceneHit hit = closest(scene, ray);
-  Shading shading{{}, {}, hit.thing >= 0};
+  const Vec3x4 points = ray.at(hit.distance);
+  Shading shading{{}, {}, (hit.thing >= 0) & (length(points) < 2 * scene.fade_from)};
   if (any(shading.active)) {
-    const Vec3x4 points = ray.at(hit.distance);
     for (int i = 0; i < kLanes; ++i) {
       if (!shading.active[i]) continue;
       Surface& surface = shading.surfaces[static_cast<size_t>(i)];
@@ -161,7 +167,8 @@ Vec3x4 seen_colours(const Scene& scene, const Ray4& ray, float spread) {
   for (int i = 0; i < kLanes; ++i) {
     Vec3 colour = shading.colours[static_cast<size_t>(i)];
     colour = {shown(colour.x), shown(colour.y), shown(colour.z)};
-    const float far = shading.active[i] ? length(shading.surfaces[static_cast<size_t>(i)].point) / scene.fade_from - 1 : 1;
+    const float far =
+        shading.active[i] ? length(shading.surfaces[static_cast<size_t>(i)].point) / scene.fade_from - 1 : 1;
     if (far > 0) colour = blend(colour, scene.background.colour(lane(ray.direction, i)), smoothstep(far));
     result.x[i] = colour.x, result.y[i] = colour.y, result.z[i] = colour.z;
   }

@@ -73,17 +73,22 @@ Span span_of(const Convex& convex, const Ray4& ray) {
   const Vec3x4 start = convex.to_form * (ray.origin - splat(convex.centre));
   const Vec3x4 direction = convex.to_form * ray.direction;
   switch (convex.form) {
-    case Form::kBall: return ball_span(start, direction);
-    case Form::kBox: return box_span(start, direction);
-    case Form::kTube: return tube_span(start, direction, convex.taper);
-    case Form::kHalfSpace: return half_space_span(start, direction);
+    case Form::kBall:
+      return ball_span(start, direction);
+    case Form::kBox:
+      return box_span(start, direction);
+    case Form::kTube:
+      return tube_span(start, direction, convex.taper);
+    case Form::kHalfSpace:
+      return half_space_span(start, direction);
   }
   return {splat(kNothing), splat(-kNothing)};
 }
 
 Vec3 form_normal(const Convex& convex, const Vec3& point) {
   switch (convex.form) {
-    case Form::kBall: return point;
+    case Form::kBall:
+      return point;
     case Form::kBox: {
       const Vec3 depth{std::fabs(point.x), std::fabs(point.y), std::fabs(point.z)};
       if (depth.x >= depth.y && depth.x >= depth.z) return {std::copysign(1.0F, point.x), 0, 0};
@@ -98,7 +103,8 @@ Vec3 form_normal(const Convex& convex, const Vec3& point) {
       if (on_cap) return {0, 0, std::copysign(1.0F, point.z)};
       return {point.x, point.y, -slope * from_axis};
     }
-    case Form::kHalfSpace: return {0, 0, 1};
+    case Form::kHalfSpace:
+      return {0, 0, 1};
   }
   return {};
 }
@@ -117,9 +123,9 @@ Convex Convex::placed(Form form, const Vec3& centre, const Mat3& rotation, const
 
 Vec3 Convex::to_world(const Vec3& form_point) const {
   // The rows of to_form are orthogonal: its inverse has them as columns, divided by their square length.
-  return centre + to_form.back({form_point.x / dot(to_form.x, to_form.x),
-                                form_point.y / dot(to_form.y, to_form.y),
-                                form_point.z / dot(to_form.z, to_form.z)});
+  return centre +
+         to_form.back({form_point.x / dot(to_form.x, to_form.x), form_point.y / dot(to_form.y, to_form.y),
+                       form_point.z / dot(to_form.z, to_form.z)});
 }
 
 Vec3 Convex::normal(const Vec3& world_point) const {
@@ -131,7 +137,9 @@ Solid solid_of(const Convex& body, int material) {
   solid.body = body;
   solid.material = solid.tool_material = material;
   if (body.form == Form::kHalfSpace) return solid;
-  const auto reach = [&](float x, float y, float z) { return length(body.to_world({x, y, z}) - body.centre); };
+  const auto reach = [&](float x, float y, float z) {
+    return length(body.to_world({x, y, z}) - body.centre);
+  };
   const float radius = body.form == Form::kBall
                            ? std::fmax(reach(1, 0, 0), std::fmax(reach(0, 1, 0), reach(0, 0, 1)))
                            : reach(1, 1, 1);
@@ -150,7 +158,8 @@ SolidHit first_hit(const Solid& solid, const Ray4& ray) {
   }
   const Mask4 in_tool = (body.enter >= tool.enter) & (body.enter < tool.leave);
   const Float4 outside = beyond_start(body.enter, met & ~in_tool);
-  const Mask4 hollow = met & (tool.enter < tool.leave) & (tool.leave > body.enter) & (tool.leave < body.leave);
+  const Mask4 hollow =
+      met & (tool.enter < tool.leave) & (tool.leave > body.enter) & (tool.leave < body.leave);
   const Float4 inside = beyond_start(tool.leave, hollow);
   return {lower(outside, inside), inside < outside};
 }

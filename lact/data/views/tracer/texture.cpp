@@ -1,7 +1,6 @@
 #include "lact/data/views/tracer/texture.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "lact/base/error.h"
 
@@ -31,29 +30,32 @@ Texture halved(const Texture& texture) {
   return half;
 }
 
-/// floor(position) mod size, and the same one further on.
-void neighbours(float position, int size, int& low, int& high) {
-  low = static_cast<int>(std::floor(position)) % size;
-  if (low < 0) low += size;
-  high = low + 1 == size ? 0 : low + 1;
-}
+/// Two neighbouring texels of a row or column that repeats, and how much of the second.
+struct Neighbours {
+  int first, second;
+  float share_of_second;
+
+  Neighbours(float position, int size) : first(whole_below(position)) {
+    share_of_second = position - static_cast<float>(first);
+    if (first < 0) first += size;
+    if (first >= size) first -= size;
+    second = first + 1 == size ? 0 : first + 1;
+  }
+};
 
 }  // namespace
 
 Vec3 Texture::sample(float u, float v) const {
-  const float x = (u - std::floor(u)) * static_cast<float>(width) - 0.5F;
-  const float y = (1 - (v - std::floor(v))) * static_cast<float>(height) - 0.5F;
-  int left = 0, right = 0, top = 0, bottom = 0;
-  neighbours(x, width, left, right);
-  neighbours(y, height, top, bottom);
+  const Neighbours columns(fraction_of(u) * static_cast<float>(width) - 0.5F, width);
+  const Neighbours rows((1 - fraction_of(v)) * static_cast<float>(height) - 0.5F, height);
   const auto texel = [&](int row, int column) {
     const uint8_t* bytes = &rgb[(static_cast<size_t>(row) * width + column) * 3];
     return Vec3{static_cast<float>(bytes[0]), static_cast<float>(bytes[1]), static_cast<float>(bytes[2])};
   };
-  const float share_right = x - std::floor(x);
-  const Vec3 above = blend(texel(top, left), texel(top, right), share_right);
-  const Vec3 below = blend(texel(bottom, left), texel(bottom, right), share_right);
-  return blend(above, below, y - std::floor(y)) * (1 / 255.0F);
+  const auto across = [&](int row) {
+    return blend(texel(row, columns.first), texel(row, columns.second), columns.share_of_second);
+  };
+  return blend(across(rows.first), across(rows.second), rows.share_of_second) * (1 / 255.0F);
 }
 
 TexturePyramid::TexturePyramid(Texture texture) {
