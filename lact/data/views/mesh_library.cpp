@@ -50,7 +50,8 @@ std::vector<MeshFile> find_mesh_files(const std::vector<std::string>& paths) {
       for (MeshFile& file : mesh_files_below(path)) files.push_back(std::move(file));
     } else {
       regular_file_size(path);
-      files.push_back({path, path});
+      const fs::path file = path;
+      files.push_back({path, (file.parent_path().filename() / file.filename()).generic_string()});
     }
   }
   std::sort(files.begin(), files.end(), [](const MeshFile& a, const MeshFile& b) {

@@ -15,7 +15,7 @@ namespace lact::data {
 /// A mesh file, and the name by which it is listed and held out.
 struct MeshFile {
   std::string path;
-  std::string name;  ///< below the folder that was given, with '/', or the path as given
+  std::string name;  ///< the path below the folder that was given; of a file alone "its folder/its name"
 };
 
 /// Files stay as given; a folder becomes all .obj files below it. Sorted by name, so that the order is the

@@ -27,6 +27,7 @@ struct SceneSourceConfig {
     field("holdout_names", holdout_names,
           "instead: meshes with one of these in their name are kept for validation");
   }
+  bool operator==(const SceneSourceConfig&) const = default;
 };
 
 /// Scenes to train on, and scenes that are never trained on.

@@ -213,7 +213,8 @@ void Bvh::closest(const Ray4& ray, Mask4 active, TriangleHit& hit) const {
 }
 
 Mask4 Bvh::occluded(const Ray4& ray, Mask4 active, Float4 limit) const {
-  TriangleHit hit{limit, Mask4{} - 1, {}, {}};
+  TriangleHit hit;
+  hit.distance = limit;
   walk<true>(ray, active, hit);
   return hit.triangle >= 0;
 }

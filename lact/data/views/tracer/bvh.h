@@ -15,9 +15,10 @@ struct Triangle {
 
 /// Where four rays met triangles first.
 struct TriangleHit {
-  Float4 distance;             ///< kNothing, or the limit given, where nothing nearer was met
-  Mask4 triangle;              ///< its index as given to the tree; -1 for none
-  Float4 of_second, of_third;  ///< the point is corner + of_second edge_to_second + of_third edge_to_third
+  Float4 distance = splat(kNothing);  ///< stays what it was where nothing nearer is met
+  Mask4 triangle = Mask4{} - 1;       ///< its index as given to the tree; -1 for none
+  /// The point is corner + of_second edge_to_second + of_third edge_to_third.
+  Float4 of_second = Float4{}, of_third = Float4{};
 };
 
 class Bvh {

@@ -24,7 +24,7 @@ void take(SceneHit& hit, Mask4 nearer, Float4 distance, Thing thing, size_t inde
 }  // namespace
 
 SceneHit closest(const Scene& scene, const Ray4& ray) {
-  SceneHit hit{splat(kNothing), Mask4{} - 1, Mask4{}, Mask4{}, {splat(kNothing), Mask4{} - 1, {}, {}}};
+  SceneHit hit;
   for (size_t i = 0; i < scene.solids.size(); ++i) {
     const Solid& solid = scene.solids[i];
     if (!any(solid.bounds.met_by(ray, hit.distance))) continue;

@@ -21,7 +21,7 @@ float mixed(float a, float b, float share_of_b) { return a + (b - a) * share_of_
 
 /// A wave of period 1 with flat tops and steep but not sharp flanks, in [0, 1].
 float soft_bands(float value) {
-  const float triangle = std::fabs(2 * fraction_of(value) - 1);
+  const float triangle = std::fabs(2 * Parts(value).rest - 1);
   return smooth(std::fmin(std::fmax((triangle - 0.5F) * 6 + 0.5F, 0.0F), 1.0F));
 }
 
@@ -36,12 +36,11 @@ float share_of_second(const Pattern& pattern, const Vec3& point) {
     case PatternKind::kFlat:
       return 0;
     case PatternKind::kChecker:
-      return ((whole_below(point.x) + whole_below(point.y) + whole_below(point.z)) & 1) ? 1.0F : 0.0F;
+      return ((Parts(point.x).whole + Parts(point.y).whole + Parts(point.z).whole) & 1) ? 1.0F : 0.0F;
     case PatternKind::kStripes:
       return soft_bands(point.z);
     case PatternKind::kDots: {
-      const Vec3 offset{fraction_of(point.x) - 0.5F, fraction_of(point.y) - 0.5F,
-                        fraction_of(point.z) - 0.5F};
+      const Vec3 offset{Parts(point.x).rest - 0.5F, Parts(point.y).rest - 0.5F, Parts(point.z).rest - 0.5F};
       return dot(offset, offset) < 0.16F ? 1.0F : 0.0F;
     }
     case PatternKind::kGradient:
@@ -55,7 +54,7 @@ float share_of_second(const Pattern& pattern, const Vec3& point) {
     case PatternKind::kWood: {
       const float bend = 0.8F * value_noise({point.x, point.y, point.z * 0.3F}, pattern.noise_seed);
       const float ring = std::sqrt(point.x * point.x + point.y * point.y) * 1.5F + bend;
-      return fraction_of(ring);
+      return Parts(ring).rest;
     }
   }
   return 0;
@@ -64,16 +63,17 @@ float share_of_second(const Pattern& pattern, const Vec3& point) {
 }  // namespace
 
 float value_noise(const Vec3& point, uint32_t seed) {
-  const int32_t left = whole_below(point.x), low = whole_below(point.y), near = whole_below(point.z);
-  const auto x = static_cast<uint32_t>(left), y = static_cast<uint32_t>(low), z = static_cast<uint32_t>(near);
-  const float along_x = smooth(point.x - static_cast<float>(left));
-  const float along_y = smooth(point.y - static_cast<float>(low));
+  const Parts along_x(point.x), along_y(point.y), along_z(point.z);
+  const auto x = static_cast<uint32_t>(along_x.whole);
+  const auto y = static_cast<uint32_t>(along_y.whole);
+  const auto z = static_cast<uint32_t>(along_z.whole);
   const auto row = [&](uint32_t row_y, uint32_t row_z) {
-    return mixed(lattice_value(x, row_y, row_z, seed), lattice_value(x + 1, row_y, row_z, seed), along_x);
+    return mixed(lattice_value(x, row_y, row_z, seed), lattice_value(x + 1, row_y, row_z, seed),
+                 smooth(along_x.rest));
   };
-  const float front = mixed(row(y, z), row(y + 1, z), along_y);
-  const float back = mixed(row(y, z + 1), row(y + 1, z + 1), along_y);
-  return mixed(front, back, smooth(point.z - static_cast<float>(near)));
+  const float front = mixed(row(y, z), row(y + 1, z), smooth(along_y.rest));
+  const float back = mixed(row(y, z + 1), row(y + 1, z + 1), smooth(along_y.rest));
+  return mixed(front, back, smooth(along_z.rest));
 }
 
 Vec3 Pattern::colour(const Vec3& world_point) const {

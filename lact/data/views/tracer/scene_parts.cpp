@@ -167,8 +167,13 @@ void add_lights(Scene& scene, Draw& draw) {
 
 void choose_background(Scene& scene, Draw& draw, double white) {
   if (draw.chance(white)) return;
-  scene.background.bottom = draw.chance(0.3) ? draw.tinged(draw.between(0.3, 0.95), 0.03) : draw.colour();
-  scene.background.top = draw.chance(0.5) ? scene.background.bottom : draw.colour();
+  // Paler than things are, which stand out before it.
+  const auto pale = [&] {
+    const Vec3 colour = draw.colour();
+    return blend(colour, {0.8F, 0.8F, 0.8F}, draw.between(0.1, 0.8));
+  };
+  scene.background.bottom = pale();
+  scene.background.top = draw.chance(0.5) ? scene.background.bottom : pale();
 }
 
 }  // namespace lact::data::tracer

@@ -35,8 +35,10 @@ struct Neighbours {
   int first, second;
   float share_of_second;
 
-  Neighbours(float position, int size) : first(whole_below(position)) {
-    share_of_second = position - static_cast<float>(first);
+  Neighbours(float position, int size) {
+    const Parts parts(position);
+    first = parts.whole;
+    share_of_second = parts.rest;
     if (first < 0) first += size;
     if (first >= size) first -= size;
     second = first + 1 == size ? 0 : first + 1;
@@ -46,8 +48,8 @@ struct Neighbours {
 }  // namespace
 
 Vec3 Texture::sample(float u, float v) const {
-  const Neighbours columns(fraction_of(u) * static_cast<float>(width) - 0.5F, width);
-  const Neighbours rows((1 - fraction_of(v)) * static_cast<float>(height) - 0.5F, height);
+  const Neighbours columns(Parts(u).rest * static_cast<float>(width) - 0.5F, width);
+  const Neighbours rows((1 - Parts(v).rest) * static_cast<float>(height) - 0.5F, height);
   const auto texel = [&](int row, int column) {
     const uint8_t* bytes = &rgb[(static_cast<size_t>(row) * width + column) * 3];
     return Vec3{static_cast<float>(bytes[0]), static_cast<float>(bytes[1]), static_cast<float>(bytes[2])};

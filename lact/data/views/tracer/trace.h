@@ -9,11 +9,11 @@ namespace lact::data::tracer {
 enum class Thing : int32_t { kNone = -1, kSolid, kImplicit, kMesh };
 
 struct SceneHit {
-  Float4 distance;       ///< kNothing for none
-  Mask4 thing;           ///< Thing, as a number
-  Mask4 index;           ///< in the scene's list of such things
-  Mask4 on_tool;         ///< of a solid
-  TriangleHit triangle;  ///< of a mesh
+  Float4 distance = splat(kNothing);  ///< kNothing for none
+  Mask4 thing = Mask4{} - 1;          ///< Thing, as a number
+  Mask4 index = Mask4{};              ///< in the scene's list of such things
+  Mask4 on_tool = Mask4{};            ///< of a solid
+  TriangleHit triangle;               ///< of a mesh
 };
 
 /// The nearest thing of each ray.

@@ -39,14 +39,19 @@ Vec<T> normalized(const Vec<T>& vector) {
   return vector * (1.0F / length(vector));
 }
 
-/// The largest whole number that is not above `value`, which is taken as +-10^9 beyond that. Without SSE4.1
-/// std::floor is a call, which textures would pay for many times a sample.
-inline int32_t whole_below(float value) {
-  const float limited = lower(higher(value, -1e9F), 1e9F);
-  const auto whole = static_cast<int32_t>(limited);
-  return whole - (static_cast<float>(whole) > limited ? 1 : 0);
-}
-inline float fraction_of(float value) { return value - static_cast<float>(whole_below(value)); }
+/// A number taken apart: the largest whole number that is not above it, and the rest in [0, 1). Beyond 10^9
+/// the rest is 0. (Without SSE4.1 std::floor is a call, which textures would pay for many times a sample.)
+struct Parts {
+  int32_t whole;
+  float rest;
+
+  explicit Parts(float value) {
+    const float limited = lower(higher(value, -1e9F), 1e9F);
+    whole = static_cast<int32_t>(limited);
+    if (static_cast<float>(whole) > limited) --whole;
+    rest = limited - static_cast<float>(whole);
+  }
+};
 
 inline Vec3 blend(const Vec3& a, const Vec3& b, float share_of_b) { return a + (b - a) * share_of_b; }
 
