@@ -20,7 +20,7 @@ void strew_about(Scene& scene, Draw& draw) {
   const int count = 4 + draw.below(6);
   for (int i = 0; i < count; ++i) {
     Placement placement;
-    placement.half = random_half(draw, 0.16, count < 6 ? 0.36 : 0.28, 1.6);
+    placement.half = random_half(draw, 0.18, count < 6 ? 0.42 : 0.32, 1.6);
     placement.rotation = draw.rotation();
     const float room = 1 - length(placement.half);
     placement.centre = draw.in_ball() * std::clamp(room, 0.1F, 0.75F);
@@ -43,7 +43,7 @@ void lay_ground(Scene& scene, Draw& draw, float height) {
   const float thickness = draw.between(0.02, 0.07);
   placement.centre = {0, 0, height - thickness};
   const bool round = draw.chance(0.4);
-  const float side = round ? draw.between(0.75, 0.88) : draw.between(0.55, 0.66);
+  const float side = round ? draw.between(0.8, 0.95) : draw.between(0.6, 0.72);
   placement.half = {side, side * draw.between(0.8, 1), thickness};
   const int material = add_material(scene, draw, placement);
   scene.solids.push_back(solid_of(
@@ -58,8 +58,8 @@ void set_table(Scene& scene, Draw& draw) {
     float x, y, radius;
   };
   std::vector<Taken> taken;
-  const int count = 2 + draw.below(5);
-  for (int attempt = 0; attempt < 40 && static_cast<int>(taken.size()) < count; ++attempt) {
+  const int count = 3 + draw.below(4);
+  for (int attempt = 0; attempt < 200 && static_cast<int>(taken.size()) < count; ++attempt) {
     Placement placement;
     placement.half = random_half(draw, 0.16, 0.34, 1.5);
     placement.half.z = std::fmin(placement.half.z * draw.between(0.8, 1.8), 0.5F);
@@ -84,7 +84,7 @@ void stack(Scene& scene, Draw& draw) {
   for (int i = 0; i < count; ++i) {
     Placement placement;
     const float thin = half_height * draw.between(0.6, 1.1);
-    const float wide = draw.between(0.18, 0.5);
+    const float wide = draw.between(0.22, 0.56);
     placement.half = {wide, wide * draw.factor(1.4), thin};
     placement.rotation = draw.turn();
     placement.centre = {draw.between(-0.1, 0.1), draw.between(-0.1, 0.1), height + thin};
@@ -107,16 +107,16 @@ void build_figure(Scene& scene, Draw& draw) {
     scene.solids.push_back(solid_of(convex, add_material(scene, draw, placement)));
   };
   Placement body;
-  body.half = {draw.between(0.2, 0.36), draw.between(0.3, 0.5), draw.between(0.2, 0.4)};
+  body.half = {draw.between(0.25, 0.42), draw.between(0.35, 0.55), draw.between(0.25, 0.45)};
   add(body);
   Placement head;
-  head.half = random_half(draw, 0.14, 0.24, 1.3);
+  head.half = random_half(draw, 0.17, 0.28, 1.3);
   head.centre = {0, -body.half.y - head.half.y * 0.5F, body.half.z * draw.between(0, 1)};
   add(head);
   const int pairs = 2 + draw.below(3);
   for (int i = 0; i < pairs; ++i) {
     Placement part;
-    part.half = {draw.between(0.05, 0.14), draw.between(0.05, 0.16), draw.between(0.08, 0.28)};
+    part.half = {draw.between(0.07, 0.17), draw.between(0.07, 0.19), draw.between(0.1, 0.33)};
     if (draw.chance(0.6)) part.rotation = draw.rotation();
     Vec3 outwards = draw.direction();
     outwards.x = std::fmax(std::fabs(outwards.x), 0.4F);

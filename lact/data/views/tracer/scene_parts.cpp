@@ -82,7 +82,7 @@ void add_implicit_part(Scene& scene, Draw& draw, const Placement& placement) {
       const float room = ball.radius + implicit.rounding / 2;
       const Vec3 reach{std::fmax(half.x - room, 0.0F), std::fmax(half.y - room, 0.0F),
                        std::fmax(half.z - room, 0.0F)};
-      ball.centre = draw.direction() * reach;
+      ball.centre = draw.in_ball() * reach;
     }
   }
   implicit.bound();

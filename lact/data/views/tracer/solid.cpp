@@ -140,9 +140,10 @@ Solid solid_of(const Convex& body, int material) {
   const auto reach = [&](float x, float y, float z) {
     return length(body.to_world({x, y, z}) - body.centre);
   };
-  const float radius = body.form == Form::kBall
-                           ? std::fmax(reach(1, 0, 0), std::fmax(reach(0, 1, 0), reach(0, 0, 1)))
-                           : reach(1, 1, 1);
+  const float wide = std::fmax(reach(1, 0, 0), reach(0, 1, 0));
+  float radius = reach(1, 1, 1);
+  if (body.form == Form::kBall) radius = std::fmax(wide, reach(0, 0, 1));
+  if (body.form == Form::kTube) radius = std::hypot(wide, reach(0, 0, 1));
   solid.bounds = {body.centre, radius * 1.0001F};
   return solid;
 }
