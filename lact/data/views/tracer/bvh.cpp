@@ -45,6 +45,28 @@ Box box_of(const Triangle& triangle) {
   return box;
 }
 
+// Inside the walk a call would cost as much as the test.
+[[gnu::always_inline]] inline void test_triangle(const Triangle& triangle, int32_t index, const Ray4& ray,
+                                                 Mask4 active, TriangleHit& hit) {
+  const Vec3x4 second = splat(triangle.edge_to_second);
+  const Vec3x4 third = splat(triangle.edge_to_third);
+  const Vec3x4 across = cross(ray.direction, third);
+  const Float4 inverse =
+      1.0F / dot(second, across);  // infinite for a ray in the plane: then nothing below holds
+  const Vec3x4 offset = ray.origin - splat(triangle.corner);
+  const Float4 of_second = dot(offset, across) * inverse;
+  const Vec3x4 upwards = cross(offset, second);
+  const Float4 of_third = dot(ray.direction, upwards) * inverse;
+  const Float4 distance = dot(third, upwards) * inverse;
+  const Mask4 better = active & (of_second >= 0) & (of_third >= 0) & (of_second + of_third <= 1) &
+                       (distance > kNearest) & (distance < hit.distance);
+  if (!any(better)) return;
+  hit.distance = select(better, distance, hit.distance);
+  hit.of_second = select(better, of_second, hit.of_second);
+  hit.of_third = select(better, of_third, hit.of_third);
+  hit.triangle = select(better, Mask4{} + index, hit.triangle);
+}
+
 struct Split {
   float cost = kNothing;
   int axis = -1;
@@ -143,23 +165,7 @@ Bvh::Bvh(const std::vector<Triangle>& triangles) {
 }
 
 void meet_triangle(const Triangle& triangle, int32_t index, const Ray4& ray, Mask4 active, TriangleHit& hit) {
-  const Vec3x4 second = splat(triangle.edge_to_second);
-  const Vec3x4 third = splat(triangle.edge_to_third);
-  const Vec3x4 across = cross(ray.direction, third);
-  const Float4 inverse =
-      1.0F / dot(second, across);  // infinite for a ray in the plane: then nothing below holds
-  const Vec3x4 offset = ray.origin - splat(triangle.corner);
-  const Float4 of_second = dot(offset, across) * inverse;
-  const Vec3x4 upwards = cross(offset, second);
-  const Float4 of_third = dot(ray.direction, upwards) * inverse;
-  const Float4 distance = dot(third, upwards) * inverse;
-  const Mask4 better = active & (of_second >= 0) & (of_third >= 0) & (of_second + of_third <= 1) &
-                       (distance > kNearest) & (distance < hit.distance);
-  if (!any(better)) return;
-  hit.distance = select(better, distance, hit.distance);
-  hit.of_second = select(better, of_second, hit.of_second);
-  hit.of_third = select(better, of_third, hit.of_third);
-  hit.triangle = select(better, Mask4{} + index, hit.triangle);
+  test_triangle(triangle, index, ray, active, hit);
 }
 
 template <bool kAnyHit>
@@ -192,7 +198,7 @@ void Bvh::walk(const Ray4& ray, Mask4 active, TriangleHit& hit) const {
         continue;
       }
       for (int32_t i = node.first; i < node.first + node.count; ++i) {
-        meet_triangle(triangles_[static_cast<size_t>(i)], i, ray, met, hit);
+        test_triangle(triangles_[static_cast<size_t>(i)], i, ray, met, hit);
       }
       if constexpr (kAnyHit) {
         active = active & (hit.triangle < 0);

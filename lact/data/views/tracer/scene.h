@@ -37,7 +37,7 @@ struct Background {
   Vec3 bottom{1, 1, 1};  ///< seen downwards
   Vec3 top{1, 1, 1};     ///< seen upwards
 
-  Vec3 colour(const Vec3& direction) const;
+  Vec3x4 colours(const Vec3x4& directions) const;
 };
 
 struct Scene {

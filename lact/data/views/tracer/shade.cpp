@@ -10,25 +10,25 @@ namespace {
 
 /// What the light falls on.
 struct Surface {
-  Vec3 point{0, 0, 0};
-  Vec3 normal{0, 0, 1};  ///< towards the viewer
-  Vec3 face{0, 0, 1};    ///< of the flat triangle, where `normal` is smoothed over several
-  Vec3 albedo{0, 0, 0};  ///< linear
-  const Material* material = nullptr;
+  Vec3 point;
+  Vec3 normal;  ///< towards the viewer
+  Vec3 face;    ///< of the flat triangle, where `normal` is smoothed over several
+  Vec3 albedo;  ///< linear
+  const Material* material;
 };
 
 // Colours are given and shown with a gamma of 2; light adds up in linear ones.
 Vec3 linear(const Vec3& colour) { return colour * colour; }
-float shown(float linear_value) { return std::sqrt(std::clamp(linear_value, 0.0F, 1.0F)); }
+Float4 shown(Float4 value) { return root(lower(higher(value, splat(0)), splat(1))); }
 
 Vec3 clamped_colour(const Vec3& colour) {
   return {std::clamp(colour.x, 0.0F, 1.0F), std::clamp(colour.y, 0.0F, 1.0F),
           std::clamp(colour.z, 0.0F, 1.0F)};
 }
 
-float smoothstep(float share) {
-  const float inside = std::clamp(share, 0.0F, 1.0F);
-  return inside * inside * (3 - 2 * inside);
+Float4 smoothstep(Float4 share) {
+  const Float4 inside = lower(higher(share, splat(0)), splat(1));
+  return inside * inside * (3.0F - 2.0F * inside);
 }
 
 void describe_mesh_surface(const Scene& scene, const SceneHit& hit, int index, const Vec3& direction,
@@ -64,7 +64,7 @@ void describe_mesh_surface(const Scene& scene, const SceneHit& hit, int index, c
 
 Surface surface_at(const Scene& scene, const SceneHit& hit, int index, const Vec3& point,
                    const Vec3& direction, float spread) {
-  Surface surface;
+  Surface surface{};
   surface.point = point;
   const auto which = static_cast<size_t>(hit.index[index]);
   switch (static_cast<Thing>(hit.thing[index])) {
@@ -103,8 +103,8 @@ float highlight(const Surface& surface, const Vec3& to_light, const Vec3& to_vie
 }
 
 struct Shading {
-  std::array<Surface, kLanes> surfaces;
-  std::array<Vec3, kLanes> colours;  ///< linear
+  std::array<Surface, kLanes> surfaces;  ///< only those of active lanes mean anything
+  std::array<Vec3, kLanes> colours;      ///< linear
   Mask4 active;
 };
 
@@ -125,8 +125,8 @@ void add_light(const Scene& scene, const Light& light, const Vec3x4& view_direct
       strength[i] *= dot(light.place, light.place) / (distance * distance);
     }
     const Vec3 start = surface.point + surface.face * 2e-3F;
-    ray.origin.x[i] = start.x, ray.origin.y[i] = start.y, ray.origin.z[i] = start.z;
-    ray.direction.x[i] = direction.x, ray.direction.y[i] = direction.y, ray.direction.z[i] = direction.z;
+    set_lane(ray.origin, i, start);
+    set_lane(ray.direction, i, direction);
   }
   if (!any(lit)) return;
   lit &= ~occluded(scene, ray, lit, limit);
@@ -145,34 +145,35 @@ void add_light(const Scene& scene, const Light& light, const Vec3x4& view_direct
 
 }  // namespace
 
-Vec3 Background::colour(const Vec3& direction) const {
-  return blend(bottom, top, smoothstep(direction.z * 0.5F + 0.5F));
+Vec3x4 Background::colours(const Vec3x4& directions) const {
+  const Float4 share = smoothstep(directions.z * 0.5F + 0.5F);
+  return splat(bottom) + splat(top - bottom) * share;
 }
 
 Vec3x4 seen_colours(const Scene& scene, const Ray4& ray, float spread) {
   const SceneHit hit = closest(scene, ray);
   const Vec3x4 points = ray.at(hit.distance);
-  Shading shading{{}, {}, (hit.thing >= 0) & (length(points) < 2 * scene.fade_from)};
-  if (any(shading.active)) {
-    for (int i = 0; i < kLanes; ++i) {
-      if (!shading.active[i]) continue;
-      Surface& surface = shading.surfaces[static_cast<size_t>(i)];
-      surface = surface_at(scene, hit, i, lane(points, i), lane(ray.direction, i), spread);
-      const Vec3 ambient = blend(scene.ambient_ground, scene.ambient_sky, surface.normal.z * 0.5F + 0.5F);
-      shading.colours[static_cast<size_t>(i)] = surface.albedo * ambient;
-    }
-    for (const Light& light : scene.lights) add_light(scene, light, ray.direction, shading);
-  }
-  Vec3x4 result{};
+  const Mask4 active = (hit.thing >= 0) & (length(points) < 2 * scene.fade_from);
+  if (!any(active)) return scene.background.colours(ray.direction);
+  Shading shading;
+  shading.active = active;
   for (int i = 0; i < kLanes; ++i) {
-    Vec3 colour = shading.colours[static_cast<size_t>(i)];
-    colour = {shown(colour.x), shown(colour.y), shown(colour.z)};
-    const float far =
-        shading.active[i] ? length(shading.surfaces[static_cast<size_t>(i)].point) / scene.fade_from - 1 : 1;
-    if (far > 0) colour = blend(colour, scene.background.colour(lane(ray.direction, i)), smoothstep(far));
-    result.x[i] = colour.x, result.y[i] = colour.y, result.z[i] = colour.z;
+    if (!active[i]) continue;
+    Surface& surface = shading.surfaces[static_cast<size_t>(i)];
+    surface = surface_at(scene, hit, i, lane(points, i), lane(ray.direction, i), spread);
+    const Vec3 ambient = blend(scene.ambient_ground, scene.ambient_sky, surface.normal.z * 0.5F + 0.5F);
+    shading.colours[static_cast<size_t>(i)] = surface.albedo * ambient;
   }
-  return result;
+  for (const Light& light : scene.lights) add_light(scene, light, ray.direction, shading);
+  Vec3x4 linear_colours{};
+  for (int i = 0; i < kLanes; ++i) {
+    if (active[i]) set_lane(linear_colours, i, shading.colours[static_cast<size_t>(i)]);
+  }
+  const Vec3x4 colours{shown(linear_colours.x), shown(linear_colours.y), shown(linear_colours.z)};
+  const Float4 faded = smoothstep(length(points) * (1 / scene.fade_from) - 1.0F);
+  const Float4 share = select(active, faded, splat(1));
+  if (!any(share > 0)) return colours;
+  return colours + (scene.background.colours(ray.direction) - colours) * share;
 }
 
 }  // namespace lact::data::tracer

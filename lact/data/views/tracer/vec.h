@@ -60,6 +60,12 @@ inline Vec3 lane(const Vec3x4& vectors, int index) {
   return {vectors.x[index], vectors.y[index], vectors.z[index]};
 }
 
+inline void set_lane(Vec3x4& vectors, int index, const Vec3& vector) {
+  vectors.x[index] = vector.x;
+  vectors.y[index] = vector.y;
+  vectors.z[index] = vector.z;
+}
+
 /// Three rows.
 struct Mat3 {
   Vec3 x{1, 0, 0}, y{0, 1, 0}, z{0, 0, 1};

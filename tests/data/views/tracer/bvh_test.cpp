@@ -26,8 +26,8 @@ Ray4 random_packet(Draw& draw, bool coherent) {
     const Vec3 start = coherent ? common_start : draw.in_ball() * 2;
     const Vec3 direction =
         coherent ? normalized(common_aim + draw.in_ball() * 0.02F - common_start) : draw.direction();
-    ray.origin.x[i] = start.x, ray.origin.y[i] = start.y, ray.origin.z[i] = start.z;
-    ray.direction.x[i] = direction.x, ray.direction.y[i] = direction.y, ray.direction.z[i] = direction.z;
+    set_lane(ray.origin, i, start);
+    set_lane(ray.direction, i, direction);
   }
   return ray;
 }
