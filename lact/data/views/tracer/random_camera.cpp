@@ -27,14 +27,14 @@ std::array<double, 3> cross_of(const std::array<double, 3>& a, const std::array<
 
 std::array<double, 3> unit_of(const std::array<double, 3>& vector) {
   const double length = std::sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
-  LACT_CHECK(length > 1e-9, "[look_at] the camera stands on its target, or looks straight up or down");
+  LACT_CHECK(length > 1e-9, "[camera_towards] the camera stands on its target, or looks straight up or down");
   return {vector[0] / length, vector[1] / length, vector[2] / length};
 }
 
 }  // namespace
 
-Camera look_at(const std::array<double, 3>& place, const std::array<double, 3>& target, double focal,
-               int64_t height, int64_t width, double roll) {
+Camera camera_towards(const std::array<double, 3>& place, const std::array<double, 3>& target, double focal,
+                      int64_t height, int64_t width, double roll) {
   const auto forward = unit_of({target[0] - place[0], target[1] - place[1], target[2] - place[2]});
   const auto right = unit_of(cross_of(forward, {0, 0, 1}));
   const auto down = cross_of(forward, right);
@@ -65,7 +65,7 @@ std::vector<Camera> random_cameras(uint64_t seed, int64_t count, int64_t height,
     if (usual) {
       const double elevation = between(0, 60);
       cameras.push_back(
-          look_at(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, focal, height, width));
+          camera_towards(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, focal, height, width));
       continue;
     }
     const double elevation = between(ranges.elevation_low, ranges.elevation_high);
@@ -73,7 +73,8 @@ std::vector<Camera> random_cameras(uint64_t seed, int64_t count, int64_t height,
     const double roll = between(-ranges.roll, ranges.roll);
     const double side = ranges.target_radius / std::sqrt(3.0);
     const std::array<double, 3> target = {between(-side, side), between(-side, side), between(-side, side)};
-    cameras.push_back(look_at(on_sphere(distance, elevation, azimuth), target, focal, height, width, roll));
+    cameras.push_back(
+        camera_towards(on_sphere(distance, elevation, azimuth), target, focal, height, width, roll));
   }
   return cameras;
 }
@@ -83,7 +84,7 @@ std::vector<Camera> ring_cameras(int64_t count, double elevation, int64_t height
   for (int64_t i = 0; i < count; ++i) {
     const double azimuth = 360.0 * static_cast<double>(i) / static_cast<double>(count);
     cameras.push_back(
-        look_at(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, kUsualFocal, height, width));
+        camera_towards(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, kUsualFocal, height, width));
   }
   return cameras;
 }

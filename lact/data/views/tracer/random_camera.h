@@ -9,8 +9,8 @@ namespace lact::data::tracer {
 
 /// A camera at `place` that looks at `target` with z upwards in the picture, turned by `roll` degrees; the
 /// focal length is given in units of the shorter side.
-Camera look_at(const std::array<double, 3>& place, const std::array<double, 3>& target, double focal,
-               int64_t height, int64_t width, double roll = 0);
+Camera camera_towards(const std::array<double, 3>& place, const std::array<double, 3>& target, double focal,
+                      int64_t height, int64_t width, double roll = 0);
 
 struct CameraRanges {
   double distance_low = 2.2, distance_high = 3.5;

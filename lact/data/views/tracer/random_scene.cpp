@@ -16,6 +16,9 @@ Vec3 random_half(Draw& draw, double low, double high, double stretch) {
   return Vec3{draw.factor(stretch), draw.factor(stretch), draw.factor(stretch)} * size;
 }
 
+/// std::hypot may round differently from machine to machine, and scenes depend on it.
+float flat_length(float x, float y) { return std::sqrt(x * x + y * y); }
+
 void strew_about(Scene& scene, Draw& draw) {
   const int count = 4 + draw.below(6);
   for (int i = 0; i < count; ++i) {
@@ -65,11 +68,11 @@ void set_table(Scene& scene, Draw& draw) {
     placement.half.z = std::fmin(placement.half.z * draw.between(0.8, 1.8), 0.5F);
     placement.rotation = draw.turn();
     const Vec3 spot = draw.in_ball() * 0.62F;
-    const float radius = std::hypot(placement.half.x, placement.half.y);
+    const float radius = flat_length(placement.half.x, placement.half.y);
     const bool free = std::none_of(taken.begin(), taken.end(), [&](const Taken& other) {
-      return std::hypot(spot.x - other.x, spot.y - other.y) < 0.75F * (radius + other.radius);
+      return flat_length(spot.x - other.x, spot.y - other.y) < 0.75F * (radius + other.radius);
     });
-    if (!free || std::hypot(spot.x, spot.y) + radius > 0.85F) continue;
+    if (!free || flat_length(spot.x, spot.y) + radius > 0.85F) continue;
     taken.push_back({spot.x, spot.y, radius});
     placement.centre = {spot.x, spot.y, ground + placement.half.z};
     add_part(scene, draw, placement);

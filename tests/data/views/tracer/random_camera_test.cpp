@@ -17,7 +17,7 @@ double length_of(const std::array<double, 3>& vector) { return std::hypot(vector
 
 TEST(TracerCamera, LooksForwardWithXRightAndYDown) {
   // The first camera of the gso_toy example: at (2.7, 0, 0), right is +y, down is -z.
-  const Camera camera = look_at({2.7, 0, 0}, {0, 0, 0}, 1.072, 256, 256);
+  const Camera camera = camera_towards({2.7, 0, 0}, {0, 0, 0}, 1.072, 256, 256);
   const std::array<std::array<double, 4>, 4> expected = {
       {{0, 0, -1, 2.7}, {1, 0, 0, 0}, {0, -1, 0, 0}, {0, 0, 0, 1}}};
   for (size_t row = 0; row < 4; ++row) {
@@ -30,8 +30,8 @@ TEST(TracerCamera, LooksForwardWithXRightAndYDown) {
 }
 
 TEST(TracerCamera, CamerasThatCannotLookAreRefused) {
-  EXPECT_SENTENCE(look_at({1, 2, 3}, {1, 2, 3}, 1, 8, 8), "stands on its target");
-  EXPECT_SENTENCE(look_at({0, 0, 3}, {0, 0, 0}, 1, 8, 8), "straight up or down");
+  EXPECT_SENTENCE(camera_towards({1, 2, 3}, {1, 2, 3}, 1, 8, 8), "stands on its target");
+  EXPECT_SENTENCE(camera_towards({0, 0, 3}, {0, 0, 0}, 1, 8, 8), "straight up or down");
 }
 
 TEST(TracerCamera, RandomCamerasSeeTheOriginFromWithinTheRanges) {

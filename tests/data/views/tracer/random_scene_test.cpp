@@ -40,6 +40,29 @@ TEST(TracerRandomScene, SeedsDecideEverything) {
   }
 }
 
+// A run that is resumed elsewhere, and validation on scenes of a seed, rely on these.
+TEST(TracerRandomScene, SeedsMeanTheSameOnEveryMachine) {
+  struct Expected {
+    uint64_t seed;
+    size_t solids, implicits, materials, lights;
+    Vec3 centre;
+    float light_x;
+  };
+  const Expected expected[] = {
+      {1, 10, 0, 7, 1, {0, 0, 0}, -0.3148433F},
+      {2, 5, 1, 6, 1, {0, 0, -0.3701259F}, 3.449679F},
+      {0xFFFFFFFFFFFFFFFFU, 4, 1, 7, 2, {0.04365331F, -0.03675596F, -0.05764158F}, -0.03977533F}};
+  for (const Expected& row : expected) {
+    const Scene scene = random_scene(row.seed);
+    EXPECT_EQ(scene.solids.size(), row.solids) << row.seed;
+    EXPECT_EQ(scene.implicits.size(), row.implicits) << row.seed;
+    EXPECT_EQ(scene.materials.size(), row.materials) << row.seed;
+    EXPECT_EQ(scene.lights.size(), row.lights) << row.seed;
+    EXPECT_NEAR(length(scene.solids[0].body.centre - row.centre), 0, 1e-5F) << row.seed;
+    EXPECT_NEAR(scene.lights[0].place.x, row.light_x, 1e-5F) << row.seed;
+  }
+}
+
 TEST(TracerRandomScene, ScenesAreVisibleInFrameAndDifferFromEverySide) {
   const auto ring = ring_cameras(4, 25, 32, 32);
   double mean = 0;

@@ -39,7 +39,7 @@ Vec3 pixel(const at::Tensor& image, int64_t x, int64_t y) {
 }
 
 TEST(TracerRender, SmallBallIsSeenWhereTheCameraFormulaSays) {
-  Camera camera = look_at({1.5, -2.0, 1.0}, {0.1, 0.2, 0}, 1.1, 48, 64, 7);
+  Camera camera = camera_towards({1.5, -2.0, 1.0}, {0.1, 0.2, 0}, 1.1, 48, 64, 7);
   camera.cx += 3.5;  // neither square pixels nor a centred picture are taken for granted
   camera.fy *= 1.3;
   const std::array<double, 3> centre = {0.3, -0.1, 0.2};
@@ -82,7 +82,7 @@ TEST(TracerRender, LightAddsUpAndShadowsTakeItAway) {
   light.colour = {1, 0.5F, 0};
   scene.lights = {light};
   scene.solids = {solid_of(Convex::placed(Form::kBox, {0, 0, -1}, Mat3{}, {9, 9, 0.5F}), 0)};
-  const Camera camera = look_at({0.01, 0, 3}, {0.01, 0.001, 0}, 1, 5, 5);
+  const Camera camera = camera_towards({0.01, 0, 3}, {0.01, 0.001, 0}, 1, 5, 5);
   const Vec3 lit = pixel(render(scene, camera), 2, 2);
   expect_near(lit,
               {std::sqrt(0.25F * (0.2F + 0.8F)), std::sqrt(0.25F * (0.2F + 0.4F)), std::sqrt(0.25F * 0.2F)},
@@ -105,8 +105,8 @@ TEST(TracerRender, HighlightsAreSeenFromTheMirrorDirection) {
   Scene scene = ball_scene({0, 0, 0}, 1, {0.2F, 0.2F, 0.2F});
   scene.ambient_sky = scene.ambient_ground = {0.1F, 0.1F, 0.1F};
   scene.lights = {Light{true, normalized(Vec3{1, 0, 1}), {0.5F, 0.5F, 0.5F}}};
-  const Camera mirror = look_at({3, 0, 3}, {0, 0, 0}, 1, 33, 33);
-  const Camera aside = look_at({3, 4, 0}, {0, 0, 0}, 1, 33, 33);
+  const Camera mirror = camera_towards({3, 0, 3}, {0, 0, 0}, 1, 33, 33);
+  const Camera aside = camera_towards({3, 4, 0}, {0, 0, 0}, 1, 33, 33);
   const auto brightness = [&](const Camera& camera) { return pixel(render(scene, camera), 16, 16).x; };
   const float dull_mirror = brightness(mirror), dull_aside = brightness(aside);
   scene.materials[0].gloss = 0.4F;
@@ -118,7 +118,7 @@ TEST(TracerRender, BackgroundGoesFromBottomToTop) {
   Scene scene;
   scene.materials = {flat({0, 0, 0})};
   scene.background = {{1, 0, 0}, {0, 0, 1}};
-  const at::Tensor image = render(scene, look_at({0, 3, 0}, {0, 0, 0}, 0.3, 9, 9));
+  const at::Tensor image = render(scene, camera_towards({0, 3, 0}, {0, 0, 0}, 0.3, 9, 9));
   EXPECT_GT(pixel(image, 4, 0).z, pixel(image, 4, 8).z + 0.3F);
   expect_near(pixel(image, 4, 4), {0.5F, 0, 0.5F}, 1e-2F);
 }
@@ -128,7 +128,7 @@ TEST(TracerRender, EndlessGroundFadesIntoTheBackground) {
   scene.materials = {flat({0, 0, 0})};
   scene.solids = {solid_of(Convex::placed(Form::kHalfSpace, {0, 0, -0.5F}, Mat3{}, {1, 1, 1}), 0)};
   scene.fade_from = 2;
-  const at::Tensor image = render(scene, look_at({3, 0, 0.5}, {0, 0, 0}, 0.5, 32, 32));
+  const at::Tensor image = render(scene, camera_towards({3, 0, 0.5}, {0, 0, 0}, 0.5, 32, 32));
   expect_near(pixel(image, 16, 24), {0, 0, 0}, 1e-6F);
   expect_near(pixel(image, 16, 14), {1, 1, 1}, 1e-6F);  // ground far away, just below the horizon
 }
@@ -161,7 +161,7 @@ class TracerTexturedSquare : public ::testing::Test {
 
   testing::TemporaryFolder folder_;
   Scene scene_;
-  Camera front_ = look_at({2, 0, 0}, {0, 0, 0}, 1, 16, 16);
+  Camera front_ = camera_towards({2, 0, 0}, {0, 0, 0}, 1, 16, 16);
 };
 
 TEST_F(TracerTexturedSquare, IsSeenUprightAndNotMirrored) {
@@ -176,7 +176,7 @@ TEST_F(TracerTexturedSquare, TurnsWithItsInstance) {
   scene_.meshes[0].to_world = {{1, 0, 0}, {0, -1, 0}, {0, 0, 1}};  // mirror image
   expect_near(pixel(render(scene_, front_), 10, 5), {1, 0, 0}, 0.02F);
   scene_.meshes[0].to_world = {{0, -1, 0}, {1, 0, 0}, {0, 0, 1}};  // +x becomes +y
-  expect_near(pixel(render(scene_, look_at({0, 2, 0}, {0, 0, 0}, 1, 16, 16)), 5, 5), {1, 0, 0}, 0.02F);
+  expect_near(pixel(render(scene_, camera_towards({0, 2, 0}, {0, 0, 0}, 1, 16, 16)), 5, 5), {1, 0, 0}, 0.02F);
   EXPECT_EQ(pixel(render(scene_, front_), 5, 5).y, 1) << "seen on edge, there is the background";
   scene_.meshes[0].to_world = {{0.5F, 0, 0}, {0, 0.5F, 0}, {0, 0, 0.5F}};
   scene_.meshes[0].scale = 0.5F;
@@ -189,7 +189,7 @@ TEST_F(TracerTexturedSquare, CanBeRecolouredAndIsSeenFromBehind) {
   scene_.meshes[0].recolour = {{0, 0, 1}, {0, 0.5F, 0}, {1, 0, 0}};
   expect_near(pixel(render(scene_, front_), 5, 5), {0, 0, 1}, 0.02F);
   expect_near(pixel(render(scene_, front_), 10, 5), {0, 0.5F, 0}, 0.02F);
-  const Camera behind = look_at({-2, 0, 0}, {0, 0, 0}, 1, 16, 16);
+  const Camera behind = camera_towards({-2, 0, 0}, {0, 0, 0}, 1, 16, 16);
   expect_near(pixel(render(scene_, behind), 10, 5), {0, 0, 1}, 0.02F);
 }
 
