@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <system_error>
 #include <utility>
 
 #include "lact/base/error.h"
@@ -70,10 +71,17 @@ SceneStream::SceneStream(SceneMaker make_scene, const BatchShape& shape, uint64_
              "{} rendering threads are asked for, expected 1 to 256", options.threads);
   LACT_CHECK(options.ahead >= 1 && options.ahead <= 1024,
              "{} batches ahead are asked for, expected 1 to 1024", options.ahead);
-  for (int i = 0; i < options.threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (int i = 0; i < options.threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    stop();
+    fail("{} rendering threads cannot be started: {}", options.threads, error.what());
+  }
 }
 
-SceneStream::~SceneStream() {
+SceneStream::~SceneStream() { stop(); }
+
+void SceneStream::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -69,6 +69,7 @@ class SceneStream {
   };
 
   void work();
+  void stop();
   int64_t first_unclaimed() const;
 
   const SceneMaker make_scene_;

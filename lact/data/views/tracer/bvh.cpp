@@ -153,15 +153,15 @@ struct Bvh::Builder {
 Bvh::Bvh(const std::vector<Triangle>& triangles) {
   LACT_ASSERT(!triangles.empty());
   LACT_ASSERT(triangles.size() < size_t{1} << 29);
-  given_.resize(triangles.size());
-  std::iota(given_.begin(), given_.end(), 0);
-  Builder builder{*this, {}, {}, given_};
+  order_.resize(triangles.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  Builder builder{*this, {}, {}, order_};
   for (const Triangle& triangle : triangles) {
     builder.boxes.push_back(box_of(triangle));
     builder.centres.push_back((builder.boxes.back().low + builder.boxes.back().high) * 0.5F);
   }
   builder.build(0, static_cast<int>(triangles.size()), 0);
-  for (const int32_t index : given_) triangles_.push_back(triangles[static_cast<size_t>(index)]);
+  for (const int32_t index : order_) triangles_.push_back(triangles[static_cast<size_t>(index)]);
 }
 
 void meet_triangle(const Triangle& triangle, int32_t index, const Ray4& ray, Mask4 active, TriangleHit& hit) {
@@ -213,9 +213,6 @@ void Bvh::walk(const Ray4& ray, Mask4 active, TriangleHit& hit) const {
 void Bvh::closest(const Ray4& ray, Mask4 active, TriangleHit& hit) const {
   hit.triangle = Mask4{} - 1;
   walk<false>(ray, active, hit);
-  for (int i = 0; i < kLanes; ++i) {
-    if (hit.triangle[i] >= 0) hit.triangle[i] = given_[static_cast<size_t>(hit.triangle[i])];
-  }
 }
 
 Mask4 Bvh::occluded(const Ray4& ray, Mask4 active, Float4 limit) const {

@@ -16,7 +16,7 @@ struct Triangle {
 /// Where four rays met triangles first.
 struct TriangleHit {
   Float4 distance = splat(kNothing);  ///< stays what it was where nothing nearer is met
-  Mask4 triangle = Mask4{} - 1;       ///< its index as given to the tree; -1 for none
+  Mask4 triangle = Mask4{} - 1;       ///< its place in the tree's order; -1 for none
   /// The point is corner + of_second edge_to_second + of_third edge_to_third.
   Float4 of_second = Float4{}, of_third = Float4{};
 };
@@ -31,6 +31,8 @@ class Bvh {
   /// Lanes with anything before `limit`.
   Mask4 occluded(const Ray4& ray, Mask4 active, Float4 limit) const;
 
+  /// The triangles as given, in the order of the leaves: what is near in space is near in memory.
+  const std::vector<int32_t>& order() const { return order_; }
   size_t bytes() const;
 
  private:
@@ -48,7 +50,7 @@ class Bvh {
 
   std::vector<Node> nodes_;
   std::vector<Triangle> triangles_;  ///< in the order of the leaves
-  std::vector<int32_t> given_;       ///< their indices as given
+  std::vector<int32_t> order_;       ///< their indices as given
 };
 
 /// Moller and Trumbore's test of one triangle, both sides; improves `hit` in active lanes.

@@ -103,7 +103,7 @@ bool has_colours(const std::vector<MeshMaterial>& materials) {
 }  // namespace
 
 size_t Mesh::bytes() const {
-  size_t total = tree.bytes() + surfaces.size() * (sizeof(MeshSurface) + sizeof(Vec3));
+  size_t total = tree.bytes() + surfaces.size() * sizeof(MeshSurface);
   for (const MeshMaterial& material : materials) total += material.texture ? material.texture->bytes() : 0;
   return total;
 }
@@ -115,7 +115,6 @@ std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& n
   const std::vector<Vec3> positions = unit_positions(data, name, options.up);
   std::vector<Triangle> triangles;
   std::vector<MeshSurface> surfaces;
-  std::vector<Vec3> face_normals;
   std::vector<LooseCorners> corners;
   float lowest = 1;
   for (const MeshFace& face : data.faces) {
@@ -124,7 +123,8 @@ std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& n
     if (!(length(across) > 1e-12F)) continue;
     MeshSurface surface{};
     surface.material = face.material;
-    surface.normals.fill(normalized(across));
+    surface.face = normalized(across);
+    surface.normals.fill(surface.face);
     LooseCorners loose{{}, {true, true, true}};
     for (size_t i = 0; i < 3; ++i) {
       const MeshCorner& corner = face.corners[i];
@@ -143,13 +143,16 @@ std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& n
         texel_density(surface, triangle, data.materials[static_cast<size_t>(face.material)]);
     triangles.push_back(triangle);
     surfaces.push_back(surface);
-    face_normals.push_back(normalized(across));
     corners.push_back(loose);
   }
   LACT_CHECK(!triangles.empty(), "{}: no face of the mesh has an area", name);
   smooth_normals(triangles, corners, options.crease, surfaces);
-  return std::make_shared<const Mesh>(Mesh{std::move(surfaces), std::move(face_normals), data.materials,
-                                           Bvh(triangles), lowest, has_colours(data.materials)});
+  Bvh tree(triangles);
+  std::vector<MeshSurface> ordered;
+  ordered.reserve(surfaces.size());
+  for (const int32_t index : tree.order()) ordered.push_back(surfaces[static_cast<size_t>(index)]);
+  return std::make_shared<const Mesh>(
+      Mesh{std::move(ordered), data.materials, std::move(tree), lowest, has_colours(data.materials)});
 }
 
 }  // namespace lact::data::tracer

@@ -46,7 +46,8 @@ struct MeshOptions {
 
 /// What the rays need to know of a triangle once they met it.
 struct MeshSurface {
-  std::array<Vec3, 3> normals;
+  Vec3 face;                    ///< normal of the flat triangle
+  std::array<Vec3, 3> normals;  ///< at the corners
   std::array<std::array<float, 2>, 3> texture_points;
   float texels_per_length = 0;
   int material = 0;
@@ -54,8 +55,7 @@ struct MeshSurface {
 
 /// In its own frame: the centre of the bounding box at the origin, the farthest vertex at distance 1, z up.
 struct Mesh {
-  std::vector<MeshSurface> surfaces;  ///< one for each triangle of the tree
-  std::vector<Vec3> face_normals;     ///< of length 1, likewise
+  std::vector<MeshSurface> surfaces;  ///< of the triangles, in the tree's order
   std::vector<MeshMaterial> materials;
   Bvh tree;
   float lowest = -1;      ///< smallest z

@@ -42,7 +42,7 @@ void describe_mesh_surface(const Scene& scene, const SceneHit& hit, int index, c
   const auto& normals = mesh_surface.normals;
   surface.normal = normalized(instance.to_world *
                               (normals[0] * of_first + normals[1] * of_second + normals[2] * of_third));
-  surface.face = normalized(instance.to_world * instance.mesh->face_normals[triangle]);
+  surface.face = normalized(instance.to_world * mesh_surface.face);
   surface.material = &scene.materials[static_cast<size_t>(instance.material)];
   const MeshMaterial& own = instance.mesh->materials[static_cast<size_t>(mesh_surface.material)];
   if (!instance.mesh->coloured) {

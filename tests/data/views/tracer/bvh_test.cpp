@@ -66,7 +66,10 @@ TEST(TracerBvh, TreeGivesWhatAllTrianglesGive) {
       const Float4 limit = splat(2.5F);
       const Mask4 blocked = tree.occluded(ray, active, limit);
       for (int i = 0; i < kLanes; ++i) {
-        EXPECT_EQ(found.triangle[i], expected.triangle[i]);
+        ASSERT_EQ(found.triangle[i] >= 0, expected.triangle[i] >= 0);
+        if (found.triangle[i] >= 0) {
+          EXPECT_EQ(tree.order()[static_cast<size_t>(found.triangle[i])], expected.triangle[i]);
+        }
         EXPECT_EQ(found.distance[i], expected.distance[i]);
         EXPECT_EQ(found.of_second[i], expected.of_second[i]);
         EXPECT_EQ(blocked[i] != 0, expected.distance[i] < 2.5F);

@@ -45,7 +45,7 @@ TEST(TracerMesh, YUpBecomesZUp) {
   const auto mesh = make_mesh(data, "triangle", options);
   EXPECT_NEAR(mesh->lowest, -std::sqrt(0.5F), 1e-5F);
   // z of the file, towards its viewer, becomes -y: right stays right.
-  expect_near(mesh->face_normals[0], {0, -1, 0}, 1e-6F);
+  expect_near(mesh->surfaces[0].face, {0, -1, 0}, 1e-6F);
 }
 
 TEST(TracerMesh, GentleFoldsAreSmoothedAndSharpOnesKept) {
@@ -53,15 +53,15 @@ TEST(TracerMesh, GentleFoldsAreSmoothedAndSharpOnesKept) {
   const Vec3 shared = gentle->surfaces[0].normals[0];
   expect_near(shared, gentle->surfaces[1].normals[0], 1e-6F);
   EXPECT_GT(std::fabs(shared.y), 0.05F);
-  expect_near(gentle->surfaces[0].normals[1], gentle->face_normals[0], 1e-6F);
+  expect_near(gentle->surfaces[0].normals[1], gentle->surfaces[0].face, 1e-6F);
 
   const auto sharp = make_mesh(hinge(5), "hinge");
-  expect_near(sharp->surfaces[0].normals[0], sharp->face_normals[0], 1e-6F);
+  expect_near(sharp->surfaces[0].normals[0], sharp->surfaces[0].face, 1e-6F);
 
   MeshOptions flat;
   flat.smooth = false;
   const auto faceted = make_mesh(hinge(0.3), "hinge", flat);
-  expect_near(faceted->surfaces[0].normals[0], faceted->face_normals[0], 1e-6F);
+  expect_near(faceted->surfaces[0].normals[0], faceted->surfaces[0].face, 1e-6F);
 }
 
 TEST(TracerMesh, VerticesThatFilesRepeatAreSmoothedTogether) {
