@@ -1,0 +1,92 @@
+#include "lact/data/views/tracer/random_camera.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "lact/base/error.h"
+#include "lact/base/random.h"
+
+namespace lact::data::tracer {
+
+namespace {
+
+constexpr double kUsualDistance = 2.7;
+constexpr double kUsualFocal = 1.072;
+constexpr double kDegree = std::numbers::pi / 180;
+
+std::array<double, 3> on_sphere(double distance, double elevation, double azimuth) {
+  return {distance * std::cos(elevation * kDegree) * std::cos(azimuth * kDegree),
+          distance * std::cos(elevation * kDegree) * std::sin(azimuth * kDegree),
+          distance * std::sin(elevation * kDegree)};
+}
+
+std::array<double, 3> cross_of(const std::array<double, 3>& a, const std::array<double, 3>& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+
+std::array<double, 3> unit_of(const std::array<double, 3>& vector) {
+  const double length = std::sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
+  LACT_CHECK(length > 1e-9, "[camera_towards] the camera stands on its target, or looks straight up or down");
+  return {vector[0] / length, vector[1] / length, vector[2] / length};
+}
+
+}  // namespace
+
+Camera camera_towards(const std::array<double, 3>& place, const std::array<double, 3>& target, double focal,
+                      int64_t height, int64_t width, double roll) {
+  const auto forward = unit_of({target[0] - place[0], target[1] - place[1], target[2] - place[2]});
+  const auto right = unit_of(cross_of(forward, {0, 0, 1}));
+  const auto down = cross_of(forward, right);
+  const double turn_cos = std::cos(roll * kDegree), turn_sin = std::sin(roll * kDegree);
+  Camera camera;
+  camera.width = width;
+  camera.height = height;
+  camera.fx = camera.fy = focal * static_cast<double>(std::min(width, height));
+  camera.cx = static_cast<double>(width) / 2;
+  camera.cy = static_cast<double>(height) / 2;
+  for (size_t row = 0; row < 3; ++row) {
+    camera.camera_to_world[row] = {right[row] * turn_cos + down[row] * turn_sin,
+                                   down[row] * turn_cos - right[row] * turn_sin, forward[row], place[row]};
+  }
+  camera.camera_to_world[3] = {0, 0, 0, 1};
+  return camera;
+}
+
+std::vector<Camera> random_cameras(uint64_t seed, int64_t count, int64_t height, int64_t width,
+                                   const CameraRanges& ranges) {
+  Random random(seed);
+  const auto between = [&](double low, double high) { return low + (high - low) * random.uniform(); };
+  const bool usual = random.uniform() < 0.5;
+  const double focal = usual ? kUsualFocal : between(ranges.focal_low, ranges.focal_high);
+  std::vector<Camera> cameras;
+  for (int64_t i = 0; i < count; ++i) {
+    const double azimuth = between(0, 360);
+    if (usual) {
+      const double elevation = between(0, 60);
+      cameras.push_back(
+          camera_towards(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, focal, height, width));
+      continue;
+    }
+    const double elevation = between(ranges.elevation_low, ranges.elevation_high);
+    const double distance = between(ranges.distance_low, ranges.distance_high);
+    const double roll = between(-ranges.roll, ranges.roll);
+    const double side = ranges.target_radius / std::sqrt(3.0);
+    const std::array<double, 3> target = {between(-side, side), between(-side, side), between(-side, side)};
+    cameras.push_back(
+        camera_towards(on_sphere(distance, elevation, azimuth), target, focal, height, width, roll));
+  }
+  return cameras;
+}
+
+std::vector<Camera> ring_cameras(int64_t count, double elevation, int64_t height, int64_t width) {
+  std::vector<Camera> cameras;
+  for (int64_t i = 0; i < count; ++i) {
+    const double azimuth = 360.0 * static_cast<double>(i) / static_cast<double>(count);
+    cameras.push_back(
+        camera_towards(on_sphere(kUsualDistance, elevation, azimuth), {0, 0, 0}, kUsualFocal, height, width));
+  }
+  return cameras;
+}
+
+}  // namespace lact::data::tracer
