@@ -19,4 +19,22 @@ at::Tensor SingleMixer::advance(const at::Tensor& x, const SequenceLayout& layou
   return projection_->out(core_->mix(projection_->in(x), layout, state));
 }
 
+SetCore& SingleMixer::set_core() const {
+  auto* core = dynamic_cast<SetCore*>(core_.get());
+  LACT_ASSERT(core != nullptr);
+  return *core;
+}
+
+void SingleMixer::collect(const at::Tensor& x, const SequenceLayout& layout, State& state) {
+  check_tokens(x, layout);
+  set_core().collect(projection_->in(x), layout, state);
+}
+
+void SingleMixer::write_collected(State& state) { set_core().write_collected(state); }
+
+at::Tensor SingleMixer::read(const at::Tensor& x, const SequenceLayout& layout, const State& state) {
+  check_tokens(x, layout);
+  return projection_->out(set_core().read(projection_->in(x), layout, state));
+}
+
 }  // namespace lact
