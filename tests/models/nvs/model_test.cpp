@@ -62,7 +62,7 @@ TEST(NvsModel, FloatAndBfloat16RenderTheSameWithinTheirPrecision) {
                             scene.camera_to_world.to(at::kDouble)};
     const at::Tensor expected = forward_of(*precise, wide, 2);
     auto model = make_nvs(tiny_nvs(mixer));
-    for (const auto [type, tolerance] : {std::pair{at::kFloat, 2e-4}, {at::kBFloat16, 8e-2}}) {
+    for (const auto& [type, tolerance] : {std::pair{at::kFloat, 2e-4}, {at::kBFloat16, 8e-2}}) {
       model->set_compute_type(type);
       EXPECT_LT(difference(forward_of(*model, scene, 2), expected), tolerance);
       const auto state = read(*model, scene.part(at::arange(3)), 128);
