@@ -33,11 +33,13 @@ class Core : public torch::nn::Module {
 /// time.
 class SetCore : public Core {
  public:
-  /// Adds all tokens of a piece; nothing can be read before they are written.
+  /// Adds all tokens of a piece; nothing can be read before they are written. Their queries may be undefined.
   virtual void collect(const Projected& in, const SequenceLayout& layout, State& state) = 0;
   virtual void write_collected(State& state) = 0;
 
-  /// What `layout`, which writes nothing, reads; the state stays as it is.
+  /// What `layout`, which writes nothing, reads, without gradients; the state stays as it is. Keys and values
+  /// may be undefined unless a token sees itself.
+  virtual bool sees_itself() const = 0;
   virtual at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) = 0;
 };
 

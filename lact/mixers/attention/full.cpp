@@ -72,7 +72,7 @@ void FullAttention::collect(const Projected& in, const SequenceLayout& layout, S
   at::NoGradGuard no_grad;
   auto& state = dynamic_cast<FullState&>(any_state);
   const HeadInputs heads = heads_.split(in, layout);
-  // Copies: views would keep the queries in memory too.
+  // Copies: views would keep the other half of a projection in memory too.
   state.collected_k.push_back(heads.k.clone());
   state.collected_v.push_back(heads.v.clone());
 }
@@ -91,6 +91,7 @@ void FullAttention::write_collected(State& any_state) {
 
 at::Tensor FullAttention::read(const Projected& in, const SequenceLayout& layout, const State& state) {
   const profile::Scope part("full attention");
+  at::NoGradGuard no_grad;
   return attend(heads_.split(in, layout), layout, dynamic_cast<const FullState&>(state));
 }
 

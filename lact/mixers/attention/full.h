@@ -26,6 +26,7 @@ class FullAttention : public SetCore {
 
   void collect(const Projected& in, const SequenceLayout& layout, State& state) override;
   void write_collected(State& state) override;
+  bool sees_itself() const override { return true; }
   at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) override;
 
  private:

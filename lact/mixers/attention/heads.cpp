@@ -15,16 +15,15 @@ Heads::Heads(torch::nn::Module& owner, int64_t model_dim, const AttentionConfig&
 }
 
 HeadInputs Heads::split(const Projected& in, const SequenceLayout& layout) const {
-  at::Tensor q = split_heads(in.q, config_.num_heads);
-  at::Tensor k = split_heads(in.k, config_.num_heads);
-  const at::Tensor v = split_heads(in.v, config_.num_heads);
-  if (q_norm_) q = q_norm_->forward(q), k = k_norm_->forward(k);
-  if (config_.rope) {
-    const auto table = layout.rope_table(q.size(3), *config_.rope, q.device());
-    q = ops::rope(q, table, config_.rope->pairs);
-    k = ops::rope(k, table, config_.rope->pairs);
-  }
-  return {q, k, v};
+  const auto prepare = [&](const at::Tensor& x, const std::shared_ptr<nn::Norm>& norm) {
+    if (!x.defined()) return x;
+    at::Tensor heads = split_heads(x, config_.num_heads);
+    if (norm) heads = norm->forward(heads);
+    if (!config_.rope) return heads;
+    return ops::rope(heads, layout.rope_table(head_dim_, *config_.rope, x.device()), config_.rope->pairs);
+  };
+  return {prepare(in.q, q_norm_), prepare(in.k, k_norm_),
+          in.v.defined() ? split_heads(in.v, config_.num_heads) : in.v};
 }
 
 at::Tensor Heads::no_tokens(int64_t batch) const {

@@ -36,6 +36,7 @@ class Heads {
   /// The norms become `q_norm` and `k_norm` of `owner`.
   Heads(torch::nn::Module& owner, int64_t model_dim, const AttentionConfig& config);
 
+  /// What is undefined stays so.
   HeadInputs split(const Projected& in, const SequenceLayout& layout) const;
 
   /// [B, 0, H, D]

@@ -11,13 +11,20 @@ namespace lact::ttt {
 
 namespace {
 
-Matrices fused_direction(const FastWeightRule& rule, const ScanInputs& inputs, const Memory& memory) {
-  const int64_t heads = inputs.k.size(0) * inputs.k.size(1);
-  const auto passes =
-      rule.network.passes({heads, inputs.k.size(3), memory.weights.front().size(2), inputs.v.size(3)},
-                          inputs.k.scalar_type() == at::kBFloat16);
-  const auto weights = fused::flat(memory.weights);
+/// The network's passes with the weights of the memory, for tokens like these and outputs of width `out`.
+std::unique_ptr<ops::fused::FastWeightPasses> loaded_passes(const FastWeightRule& rule,
+                                                            const ops::fused::PerMatrix& weights,
+                                                            const at::Tensor& tokens, int64_t out) {
+  auto passes =
+      rule.network.passes({tokens.size(0) * tokens.size(1), tokens.size(3), weights.front().size(1), out},
+                          tokens.scalar_type() == at::kBFloat16);
   passes->load(weights);
+  return passes;
+}
+
+Matrices fused_direction(const FastWeightRule& rule, const ScanInputs& inputs, const Memory& memory) {
+  const auto weights = fused::flat(memory.weights);
+  const auto passes = loaded_passes(rule, weights, inputs.k, inputs.v.size(3));
   Matrices direction;
   for (const auto& weight : weights) direction.push_back(at::zeros_like(weight));
   passes->descend({ops::HeadTokens(inputs.k),
@@ -73,6 +80,22 @@ void collect(const FastWeightRule& rule, const ScanInputs& inputs, const Memory&
   }
   collected.tokens += inputs.k.size(2);
   collected.bf16 = inputs.k.scalar_type() == at::kBFloat16;
+}
+
+at::Tensor read(const FastWeightRule& rule, const at::Tensor& q, const Memory& memory) {
+  const profile::Scope part("fast weights");
+  at::NoGradGuard no_grad;
+  const int64_t tokens = q.size(2), out_width = q.size(3);
+  // A layer's values are as wide as its queries.
+  const ScanInputs inputs = {.q = q, .k = q, .v = q, .rates = {}, .beta = {}};
+  const Schedule schedule = {{Operation::apply, {0, tokens}}};
+  if (!ops::fused_paths() || !fused::fits(rule, schedule, inputs, memory))
+    return rule.network.apply(memory.weights, q);
+  const auto weights = fused::flat(memory.weights);
+  const at::Tensor out = at::empty({q.size(0), tokens, q.size(1), out_width}, q.options()).transpose(1, 2);
+  loaded_passes(rule, weights, q, out_width)
+      ->apply(ops::HeadTokens(q), {0, tokens}, ops::HeadTokens(out), /*keep=*/false);
+  return out;
 }
 
 void write_collected(const FastWeightRule& rule, Memory& memory, Collected& collected) {

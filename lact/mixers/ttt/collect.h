@@ -1,5 +1,6 @@
 // One write whose tokens come in pieces: what each piece pulls is added up, then the memory takes one step.
-// The numbers are those of all tokens at once; only one piece of them is ever in memory. Without gradients.
+// The numbers are those of all tokens at once; only one piece of them is ever in memory. And reading alone.
+// Without gradients.
 #pragma once
 
 #include "lact/mixers/ttt/scan.h"
@@ -19,5 +20,8 @@ void collect(const FastWeightRule& rule, const ScanInputs& inputs, const Memory&
 
 /// Takes the step and forgets what was collected.
 void write_collected(const FastWeightRule& rule, Memory& memory, Collected& collected);
+
+/// f(q) for q [B, H, T, D] -> [B, H, T, D_out]; the memory stays as it is.
+at::Tensor read(const FastWeightRule& rule, const at::Tensor& q, const Memory& memory);
 
 }  // namespace lact::ttt

@@ -142,8 +142,10 @@ void Lact::write_collected(State& any_state) {
 }
 
 at::Tensor Lact::read(const Projected& in, const SequenceLayout& layout, const State& any_state) {
-  LactState copy = dynamic_cast<const LactState&>(any_state);
-  return mix(in, layout, copy);
+  const profile::Scope part("memory preparation");
+  at::NoGradGuard no_grad;
+  const auto& state = dynamic_cast<const LactState&>(any_state);
+  return finish(ttt::read(rule_, prepare(in.q, layout), state.memory), in.x);
 }
 
 ScanInputs Lact::written(const Projected& in, const SequenceLayout& layout) const {

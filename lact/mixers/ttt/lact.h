@@ -109,6 +109,7 @@ class Lact : public SetCore {
 
   void collect(const Projected& in, const SequenceLayout& layout, State& state) override;
   void write_collected(State& state) override;
+  bool sees_itself() const override { return false; }
   at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) override;
 
   const LactConfig& config() const { return config_; }
