@@ -28,6 +28,21 @@ class Core : public torch::nn::Module {
   virtual at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) = 0;
 };
 
+/// A core that also takes a written range in pieces: `collect` all of them, then `write_collected` once. It
+/// remembers what one write of the whole range would leave, while tokens pass through memory a piece at a
+/// time.
+class SetCore : public Core {
+ public:
+  /// Adds all tokens of a piece; nothing can be read before they are written. Their queries may be undefined.
+  virtual void collect(const Projected& in, const SequenceLayout& layout, State& state) = 0;
+  virtual void write_collected(State& state) = 0;
+
+  /// What `layout`, which writes nothing, reads, without gradients; the state stays as it is. Keys and values
+  /// may be undefined unless a token sees itself.
+  virtual bool sees_itself() const = 0;
+  virtual at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) = 0;
+};
+
 class Mixer : public torch::nn::Module {
  public:
   virtual std::unique_ptr<State> initial_state(int64_t batch) = 0;

@@ -53,6 +53,21 @@ Projected Projection::in(const at::Tensor& x, at::Tensor& tail) const {
   return {x, q_norm_->forward(qkv[0]), k_norm_->forward(qkv[1]), qkv[2]};
 }
 
+Projected Projection::keys_and_values(const at::Tensor& x) const {
+  const profile::Scope part("projections");
+  LACT_ASSERT(!conv_.defined());
+  const int64_t width = x.size(-1);
+  const auto parts = qkv_->forward_rows(x, width, 2 * width).chunk(2, -1);
+  return {x, {}, k_norm_ ? k_norm_->forward(parts[0]) : parts[0], parts[1]};
+}
+
+Projected Projection::queries(const at::Tensor& x) const {
+  const profile::Scope part("projections");
+  LACT_ASSERT(!conv_.defined());
+  const at::Tensor q = qkv_->forward_rows(x, 0, x.size(-1));
+  return {x, q_norm_ ? q_norm_->forward(q) : q, {}, {}};
+}
+
 at::Tensor Projection::out(const at::Tensor& mixed) const {
   const profile::Scope part("projections");
   return output_->forward(mixed);

@@ -38,6 +38,9 @@ class Projection : public torch::nn::Module {
   Projected in(const at::Tensor& x, at::Tensor& tail) const;
   /// The same without convolution.
   Projected in(const at::Tensor& x) const;
+  /// A part of it, without convolution: k and v alone, or q alone; the rest is undefined.
+  Projected keys_and_values(const at::Tensor& x) const;
+  Projected queries(const at::Tensor& x) const;
   at::Tensor initial_tail(int64_t batch) const;  ///< [B, conv_width - 1, 3M]; undefined without convolution
   at::Tensor out(const at::Tensor& mixed) const;
 

@@ -19,4 +19,24 @@ at::Tensor SingleMixer::advance(const at::Tensor& x, const SequenceLayout& layou
   return projection_->out(core_->mix(projection_->in(x), layout, state));
 }
 
+SetCore& SingleMixer::set_core() const {
+  auto* core = dynamic_cast<SetCore*>(core_.get());
+  LACT_ASSERT(core != nullptr);
+  return *core;
+}
+
+void SingleMixer::collect(const at::Tensor& x, const SequenceLayout& layout, State& state) {
+  check_tokens(x, layout);
+  set_core().collect(projection_->keys_and_values(x), layout, state);
+}
+
+void SingleMixer::write_collected(State& state) { set_core().write_collected(state); }
+
+at::Tensor SingleMixer::read(const at::Tensor& x, const SequenceLayout& layout, const State& state) {
+  check_tokens(x, layout);
+  SetCore& core = set_core();
+  const Projected in = core.sees_itself() ? projection_->in(x) : projection_->queries(x);
+  return projection_->out(core.read(in, layout, state));
+}
+
 }  // namespace lact

@@ -12,7 +12,14 @@ class SingleMixer : public Mixer {
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
 
+  /// As SetCore says; only for such a core.
+  void collect(const at::Tensor& x, const SequenceLayout& layout, State& state);
+  void write_collected(State& state);
+  at::Tensor read(const at::Tensor& x, const SequenceLayout& layout, const State& state);
+
  private:
+  SetCore& set_core() const;
+
   std::shared_ptr<Projection> projection_;
   std::shared_ptr<Core> core_;
 };

@@ -47,6 +47,7 @@ const std::vector<Preset>& presets() {
       {"lm_small", "a first model of words", make<lm_small>},
       {"lm_760m", "the paper's smaller language model", make<lm_760m>},
       {"lm_3b", "the paper's larger language model", make<lm_3b>},
+      {"nvs_tiny", "the smallest, for quick trials", make<nvs_tiny>},
       {"nvs_small", "trains on a processor", make<nvs_small>},
       {"nvs_14_layers", "the paper's ablations", make<nvs_14_layers>},
       {"nvs_312m", "the paper's main model", make<nvs_312m>},

@@ -33,4 +33,12 @@ at::Tensor Linear::forward(const at::Tensor& x) const {
   return ops::linear(x, weight, bias);
 }
 
+at::Tensor Linear::forward_rows(const at::Tensor& x, int64_t first, int64_t count) const {
+  if (compressed_) return forward(x).narrow(-1, first, count);
+  LACT_CHECK(x.size(-1) == weight.size(1), "[linear] the input is {} wide, expected {}", x.size(-1),
+             weight.size(1));
+  return ops::linear(x, weight.narrow(0, first, count),
+                     bias.defined() ? bias.narrow(0, first, count) : at::Tensor());
+}
+
 }  // namespace lact::nn

@@ -16,6 +16,9 @@ class Linear : public torch::nn::Module {
   /// [..., in] -> [..., out]
   at::Tensor forward(const at::Tensor& x) const;
 
+  /// Outputs [first, first + count) alone: [..., in] -> [..., count]
+  at::Tensor forward_rows(const at::Tensor& x, int64_t first, int64_t count) const;
+
   /// For inference only: keeps the weight in this form instead. It is no parameter any more and its memory is
   /// free.
   ops::WeightError compress(ops::WeightFormat format);

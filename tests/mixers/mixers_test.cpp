@@ -164,6 +164,65 @@ TEST(Mixers, FullAttentionIsAWindowOfTheSameLayer) {
                    at::ones({11, 11}, at::kBool).tril(), "causal");
 }
 
+TEST(Mixers, FullAttentionSeesWhatTheLayoutLetsATokenKnow) {
+  at::manual_seed(13);
+  models::AttentionLayerConfig config;
+  config.attention.num_heads = 2;
+  config.attention.head_norm = true;
+  const auto layer = doubled(models::make_full_layer(kDim, config));
+  for (const auto& layout :
+       {causal_layout(13, 4, 3), views_layout(2, 2, 3), interleaved_layout(3, {1, 1, 3}, 2)}) {
+    const auto forward = [&](const at::Tensor& x) { return layer->forward(x, layout); };
+    expect_same_mask(measured_dependence(forward, randn({1, layout.tokens, kDim}), 1),
+                     layout_mask(layout).logical_or(at::eye(layout.tokens, at::kBool)), "full attention");
+  }
+}
+
+TEST(Mixers, FullAttentionRemembersWhatWasWritten) {
+  at::manual_seed(14);
+  models::AttentionLayerConfig config;
+  config.attention.num_heads = 2;
+  const auto layer = doubled(models::make_full_layer(kDim, config));
+  const at::Tensor x = randn({2, 12, kDim});
+  const at::Tensor whole = layer->forward(x, views_layout(2, 2, 3));
+  const auto state = layer->initial_state(2);
+  layer->advance(x.slice(1, 0, 6), views_layout(2, 0, 3), *state);
+  for (const int64_t first : {6, 9}) {
+    EXPECT_LT(difference(layer->advance(x.slice(1, first, first + 3), views_layout(0, 1, 3), *state),
+                         whole.slice(1, first, first + 3)),
+              1e-11);
+  }
+}
+
+TEST(Mixers, AWriteInPiecesIsTheWriteOfTheWhole) {
+  at::manual_seed(15);
+  std::vector<std::pair<std::string, std::shared_ptr<SingleMixer>>> layers;
+  for (auto [name, memory] : memories()) {
+    memory.prepare_qk.pop_back();  // the rotary embedding: these tokens have no order
+    layers.emplace_back(name, doubled(make_layer(kDim, models::LactLayerConfig{{}, memory})));
+  }
+  models::AttentionLayerConfig attention;
+  attention.attention.num_heads = 2;
+  layers.emplace_back("full attention", doubled(models::make_full_layer(kDim, attention)));
+  const at::Tensor x = randn({2, 15, kDim});
+  for (const auto& [name, layer] : layers) {
+    const at::Tensor whole = layer->forward(x, views_layout(4, 1, 3));
+    const auto state = layer->initial_state(2);
+    for (const auto& [first, views] : {std::pair{0, 1}, {3, 3}})
+      layer->collect(x.slice(1, first, first + 3 * views), views_layout(0, views, 3), *state);
+    layer->write_collected(*state);
+    EXPECT_SENTENCE(layer->write_collected(*state), "nothing was collected");
+    auto inputs = views_layout(0, 4, 3);
+    inputs.window = {};
+    EXPECT_LT(difference(layer->read(x.slice(1, 0, 12), inputs, *state), whole.slice(1, 0, 12)), 1e-11)
+        << name;
+    EXPECT_LT(
+        difference(layer->read(x.slice(1, 12, 15), views_layout(0, 1, 3), *state), whole.slice(1, 12, 15)),
+        1e-11)
+        << name;
+  }
+}
+
 TEST(Mixers, SamplesOfABatchAreIndependent) {
   at::manual_seed(7);
   const auto layer = doubled(make_layer(kDim, hybrid(memory_config(true, true, ttt::NormPlacement::post))));

@@ -19,6 +19,7 @@ const std::map<std::string, KindFunction>& table() {
       {"attention.video_window", run_video_window_attention},
       {"attention.full_block_causal", run_full_block_causal_attention},
       {"model.lm", run_lm_model},
+      {"model.nvs", run_nvs_model},
       {"metrics.psnr_ssim", run_psnr_ssim},
       {"metrics.per_position_loss", run_per_position_loss},
       {"image_preprocess", run_image_preprocess},

@@ -300,20 +300,8 @@ void run_nvs_block(Run& run) {
   SequenceLayout layout = views_layout(inputs, views - inputs, tokens);
   if (json.contains("ttt_operators")) layout.schedule = read_operators(json["ttt_operators"]);
 
-  const Json parts = json.value("block_config", Json());
-  LACT_CHECK(parts.is_array() && parts.size() == 3,
-             "options.block_config has {} parts, expected attention, LaCT and MLP", parts.size());
-  models::AuthorsNvsBlock theirs;
-  const auto read_part = [&](size_t index, const std::string& type, auto& part) {
-    const std::string path = "options.block_config." + std::to_string(index);
-    LACT_CHECK(parts[index].value("type", "") == type, "{}.type is \"{}\", expected {}", path,
-               parts[index].value("type", ""), type);
-    options::read(parts[index].value("params", Json::object()), part, path + ".params");
-  };
-  read_part(0, "model.SelfAttention", theirs.attention);
-  read_part(1, "lact_ttt.FastWeightGluMLPMultihead", theirs.lact);
-  read_part(2, "model.MLP", theirs.mlp);
-
+  const auto theirs =
+      models::read_authors_nvs_block(json.value("block_config", Json()), "options.block_config");
   const auto block = make_block(theirs, dim);
   run.load(*block, foreign_names(theirs));
   const auto state = block->initial_state(x.size(0));

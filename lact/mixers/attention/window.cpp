@@ -4,7 +4,6 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
-#include "lact/mixers/heads.h"
 #include "lact/mixers/token_buffer.h"
 #include "lact/ops/window_attention.h"
 
@@ -17,32 +16,18 @@ void AttentionState::visit(StateVisitor& visitor, const std::string& prefix) {
 }
 
 WindowAttention::WindowAttention(int64_t model_dim, const AttentionConfig& config)
-    : config_(config), head_dim_(head_width(model_dim, config.num_heads)) {
-  if (config.head_norm) {
-    const nn::NormOptions options = {nn::NormKind::rms, config.head_norm_epsilon};
-    q_norm_ = register_module("q_norm", std::make_shared<nn::Norm>(head_dim_, options));
-    k_norm_ = register_module("k_norm", std::make_shared<nn::Norm>(head_dim_, options));
-  }
-}
+    : heads_(*this, model_dim, config) {}
 
 std::unique_ptr<State> WindowAttention::initial_state(int64_t batch) {
   auto state = std::make_unique<AttentionState>();
-  state->k = state->v = at::empty({batch, 0, config_.num_heads, head_dim_});
+  state->k = state->v = heads_.no_tokens(batch);
   return state;
 }
 
 at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
   const profile::Scope part("window attention");
   auto& state = dynamic_cast<AttentionState&>(any_state);
-  at::Tensor q = split_heads(in.q, config_.num_heads);
-  at::Tensor k = split_heads(in.k, config_.num_heads);
-  at::Tensor v = split_heads(in.v, config_.num_heads);
-  if (config_.head_norm) q = q_norm_->forward(q), k = k_norm_->forward(k);
-  if (config_.rope) {
-    const auto table = layout.rope_table(q.size(3), *config_.rope, q.device());
-    q = ops::rope(q, table, config_.rope->pairs);
-    k = ops::rope(k, table, config_.rope->pairs);
-  }
+  auto [q, k, v] = heads_.split(in, layout);
 
   int64_t first = layout.begin;
   if (state.k.size(1) > 0) {

@@ -121,19 +121,43 @@ std::unique_ptr<State> Lact::initial_state(int64_t batch) {
 at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
   const profile::Scope part("memory preparation");
   auto& state = dynamic_cast<LactState&>(any_state);
-  ScanInputs inputs;
+  ScanInputs inputs = written(in, layout);
   inputs.q = prepare(in.q, layout);
+  inputs.first_query = layout.begin;
+  join(state, inputs);
+  const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
+  keep(state, inputs.first_key, layout.keep_writes_from);
+  return finish(read, in.x);
+}
+
+void Lact::collect(const Projected& in, const SequenceLayout& layout, State& any_state) {
+  const profile::Scope part("memory preparation");
+  auto& state = dynamic_cast<LactState&>(any_state);
+  ttt::collect(rule_, written(in, layout), state.memory, state.collected);
+}
+
+void Lact::write_collected(State& any_state) {
+  auto& state = dynamic_cast<LactState&>(any_state);
+  ttt::write_collected(rule_, state.memory, state.collected);
+}
+
+at::Tensor Lact::read(const Projected& in, const SequenceLayout& layout, const State& any_state) {
+  const profile::Scope part("memory preparation");
+  at::NoGradGuard no_grad;
+  const auto& state = dynamic_cast<const LactState&>(any_state);
+  return finish(ttt::read(rule_, prepare(in.q, layout), state.memory), in.x);
+}
+
+ScanInputs Lact::written(const Projected& in, const SequenceLayout& layout) const {
+  ScanInputs inputs;
   inputs.k = prepare(in.k, layout);
   inputs.v = to_heads(config_.silu_v ? at::silu(in.v) : in.v, config_.num_heads);
   inputs.rates = rates(in.x);
   if (momentum_) {
     inputs.beta = at::sigmoid(momentum_->forward(ops::at_least_float(in.x))).transpose(1, 2).unsqueeze(3);
   }
-  inputs.first_query = inputs.first_key = layout.begin;
-  join(state, inputs);
-  const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
-  keep(state, inputs.first_key, layout.keep_writes_from);
-  return finish(read, in.x);
+  inputs.first_key = layout.begin;
+  return inputs;
 }
 
 at::Tensor Lact::prepare(at::Tensor qk, const SequenceLayout& layout) const {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lact/mixers/mixer.h"
+#include "lact/mixers/ttt/collect.h"
 #include "lact/mixers/ttt/initial_weights.h"
 #include "lact/mixers/ttt/scan.h"
 #include "lact/nn/linear.h"
@@ -94,20 +95,28 @@ struct LactState : State {
   at::Tensor k, v, beta;
   Matrices rates;
   int64_t first = 0;
+  Collected collected;  ///< of a write that is under way; not part of what is visited
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
-class Lact : public Core {
+class Lact : public SetCore {
  public:
   Lact(int64_t model_dim, const LactConfig& config);
 
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) override;
 
+  void collect(const Projected& in, const SequenceLayout& layout, State& state) override;
+  void write_collected(State& state) override;
+  bool sees_itself() const override { return false; }
+  at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) override;
+
   const LactConfig& config() const { return config_; }
 
  private:
+  /// Keys, values, rates and momentum of the tokens; no queries.
+  ScanInputs written(const Projected& in, const SequenceLayout& layout) const;
   at::Tensor prepare(at::Tensor qk, const SequenceLayout& layout) const;  ///< [B, T, M] -> [B, H, T, D]
   Matrices rates(const at::Tensor& x) const;                              ///< [B, H, T, rate_channels] each
   at::Tensor finish(const at::Tensor& read, const at::Tensor& x) const;   ///< [B, H, T, D] -> [B, T, M]

@@ -12,8 +12,10 @@ namespace {
 
 Range positions(const at::Tensor& tokens, int64_t first) { return {first, first + tokens.size(-2)}; }
 
-void check_inputs(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
-                  const Memory& memory) {
+}  // namespace
+
+void check_scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                const Memory& memory) {
   const int64_t keys = inputs.k.size(-2);
   const auto check_tokens = [&](const at::Tensor& x, const char* name) {
     LACT_CHECK(x.size(-2) == keys, "[ttt] there are {} keys but {} {}", keys, x.size(-2), name);
@@ -35,15 +37,13 @@ void check_inputs(const FastWeightRule& rule, const Schedule& schedule, const Sc
       throw NonFinite("[ttt] the learning rates contain NaN or infinity");
     }
   }
+  check_schedule(schedule, positions(inputs.q, inputs.first_query), positions(inputs.k, inputs.first_key));
 }
-
-}  // namespace
 
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
                 Memory& memory) {
   const profile::Scope part("fast weights");
-  check_inputs(rule, schedule, inputs, memory);
-  check_schedule(schedule, positions(inputs.q, inputs.first_query), positions(inputs.k, inputs.first_key));
+  check_scan(rule, schedule, inputs, memory);
   if (ops::fused_paths() && fused::fits(rule, schedule, inputs, memory)) {
     return fused::scan(rule, schedule, inputs, memory);
   }

@@ -37,6 +37,10 @@ struct FastWeightRule {
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
                 Memory& memory);
 
+/// Throws unless the inputs fit each other, the rule and the memory, and the rates of a write are finite.
+void check_scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                const Memory& memory);
+
 namespace reference {
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
                 Memory& memory);

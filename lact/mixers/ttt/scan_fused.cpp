@@ -7,6 +7,7 @@
 #include <torch/custom_class.h>
 
 #include "lact/base/error.h"
+#include "lact/mixers/ttt/flat.h"
 #include "lact/mixers/ttt/scan.h"
 #include "lact/mixers/ttt/update_passes.h"
 
@@ -74,22 +75,6 @@ struct Tensors {
     return tensors;
   }
 };
-
-/// [B, H, ...] -> [heads, ...]
-at::Tensor flat(const at::Tensor& x) {
-  return x.reshape({-1, x.size(2), x.size(3)}).to(at::kFloat).contiguous();
-}
-PerMatrix flat(const Matrices& matrices) {
-  PerMatrix result;
-  for (const auto& matrix : matrices) result.push_back(flat(matrix));
-  return result;
-}
-/// One number per row or token: [B, H, n, 1] -> [heads, n].
-PerMatrix flat_rows(const Matrices& rows) {
-  PerMatrix result;
-  for (const auto& row : rows) result.push_back(flat(row).squeeze(2));
-  return result;
-}
 
 /// Tokens [B, H, T, D] laid out as [B, T, H, D], as the layer goes on with them; zeros where no move writes.
 at::Tensor token_room(const at::Tensor& like, int64_t width, const Tape& tape, bool writes) {
@@ -238,8 +223,7 @@ struct FusedScan : torch::autograd::Function<FusedScan> {
   static variable_list run(const variable_list& inputs, Tape& tape) {
     at::NoGradGuard no_grad;
     const Tensors in = Tensors::from(inputs, tape);
-    FlatMemory memory = {flat(in.memory.weights), flat_rows(in.memory.initial_norms),
-                         flat(in.memory.momentum), flat(in.memory.accumulated)};
+    FlatMemory memory = flat(in.memory);
     variable_list outputs = {run_forward(in, tape, memory)};
     const auto give = [&](const PerMatrix& matrices, const Matrices& like) {
       for (size_t i = 0; i < matrices.size(); ++i) {

@@ -27,7 +27,7 @@ class Block : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& x, const SequenceLayout& layout);
   at::Tensor advance(at::Tensor x, const SequenceLayout& layout, BlockState& state);
 
- private:
+ protected:
   std::vector<std::shared_ptr<Mixer>> mixers_;
   std::vector<std::shared_ptr<nn::Norm>> mixer_norms_;
   std::shared_ptr<nn::Norm> feed_forward_norm_;

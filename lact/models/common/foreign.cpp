@@ -5,8 +5,40 @@
 #include <set>
 
 #include "lact/base/error.h"
+#include "lact/base/fnv.h"
 
 namespace lact::models {
+
+namespace {
+
+/// Lets the parameters be the tensors of a file, where they are the same but for the name. What is left gets
+/// memory of its own, which nothing has written yet.
+void adopt(torch::nn::Module& model, const ForeignNames& names,
+           const std::map<std::string, at::Tensor>& tensors) {
+  const auto parameters = model.named_parameters();
+  for (const auto& [foreign, ours, view] : names.tensors()) {
+    at::Tensor parameter = parameters[ours];
+    const auto found = tensors.find(foreign);
+    const bool same = found != tensors.end() && view(parameter).is_same(parameter) &&
+                      found->second.sizes() == parameter.sizes() &&
+                      found->second.scalar_type() == parameter.scalar_type();
+    if (same) parameter.set_data(found->second);
+  }
+  for (const auto& item : parameters) {
+    at::Tensor parameter = item.value();
+    if (!parameter.is_contiguous()) parameter.set_data(at::empty(parameter.sizes(), parameter.options()));
+  }
+}
+
+/// Keeps the shapes of the parameters and frees their memory.
+void empty_parameters(torch::nn::Module& model) {
+  for (at::Tensor parameter : model.parameters()) {
+    if (parameter.numel() > 1)
+      parameter.set_data(at::zeros({1}, parameter.options()).expand(parameter.sizes()));
+  }
+}
+
+}  // namespace
 
 void ForeignNames::same(const std::string& foreign, const std::string& ours) {
   tensors_.push_back({foreign, ours, [](const at::Tensor& x) { return x; }});
@@ -76,6 +108,25 @@ void load_foreign(torch::nn::Module& module, const ForeignNames& names,
   }
   for (const auto& item : parameters) LACT_ASSERT(filled.count(item.key()) > 0);
   for (auto& [target, source] : copies) target.copy_(source);
+}
+
+void adopt_foreign(torch::nn::Module& module, const ForeignNames& names, const std::string& file,
+                   const std::function<std::map<std::string, at::Tensor>()>& read) {
+  empty_parameters(module);
+  const auto tensors = read();
+  adopt(module, names, tensors);
+  load_foreign(module, names, tensors, file);
+}
+
+std::string fingerprint_of(const torch::nn::Module& module, const std::string& config) {
+  Fnv1a hash;
+  hash.update(config);
+  for (const auto& item : module.named_parameters()) {
+    const at::Tensor tensor = item.value().detach().to(at::kCPU).contiguous();
+    hash.update(item.key());
+    hash.update_words(tensor.data_ptr(), size_t(tensor.numel()) * tensor.element_size());
+  }
+  return hash.hex();
 }
 
 }  // namespace lact::models

@@ -48,4 +48,12 @@ ForeignNames own_names(const torch::nn::Module& module);
 void load_foreign(torch::nn::Module& module, const ForeignNames& names,
                   const std::map<std::string, at::Tensor>& tensors, const std::string& file);
 
+/// The same for a new model whose own values are of no use: they are freed before `read` takes memory for the
+/// tensors, and tensors that differ only in name become the parameters.
+void adopt_foreign(torch::nn::Module& module, const ForeignNames& names, const std::string& file,
+                   const std::function<std::map<std::string, at::Tensor>()>& read);
+
+/// 16 hexadecimal digits that differ when any parameter, its name or `config` differs.
+std::string fingerprint_of(const torch::nn::Module& module, const std::string& config);
+
 }  // namespace lact::models

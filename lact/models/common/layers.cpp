@@ -20,4 +20,9 @@ std::shared_ptr<SingleMixer> make_layer(int64_t model_dim, const AttentionLayerC
       std::make_shared<attention::WindowAttention>(model_dim, config.attention));
 }
 
+std::shared_ptr<SingleMixer> make_full_layer(int64_t model_dim, const AttentionLayerConfig& config) {
+  return std::make_shared<SingleMixer>(
+      model_dim, config.projection, std::make_shared<attention::FullAttention>(model_dim, config.attention));
+}
+
 }  // namespace lact::models

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include "lact/mixers/attention/full.h"
 #include "lact/mixers/attention/window.h"
 #include "lact/mixers/hybrid.h"
 #include "lact/mixers/projection.h"
@@ -64,5 +65,8 @@ struct AttentionLayerConfig {
 std::shared_ptr<HybridMixer> make_layer(int64_t model_dim, const HybridLayerConfig& config);
 std::shared_ptr<SingleMixer> make_layer(int64_t model_dim, const LactLayerConfig& config);
 std::shared_ptr<SingleMixer> make_layer(int64_t model_dim, const AttentionLayerConfig& config);
+
+/// The same layer, but attending to everything that the layout lets a token know.
+std::shared_ptr<SingleMixer> make_full_layer(int64_t model_dim, const AttentionLayerConfig& config);
 
 }  // namespace lact::models

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
-#include "lact/base/fnv.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/lm/weights.h"
@@ -19,33 +18,6 @@ namespace {
 
 const char* const kAuthors = "lact_swiglu";
 const char* const kOurs = "lact";
-
-/// Lets the parameters be the tensors of a file, where they are the same but for the name. What is left gets
-/// memory of its own, which nothing has written yet.
-void adopt(torch::nn::Module& model, const ForeignNames& names,
-           const std::map<std::string, at::Tensor>& tensors) {
-  const auto parameters = model.named_parameters();
-  for (const auto& [foreign, ours, view] : names.tensors()) {
-    at::Tensor parameter = parameters[ours];
-    const auto found = tensors.find(foreign);
-    const bool same = found != tensors.end() && view(parameter).is_same(parameter) &&
-                      found->second.sizes() == parameter.sizes() &&
-                      found->second.scalar_type() == parameter.scalar_type();
-    if (same) parameter.set_data(found->second);
-  }
-  for (const auto& item : parameters) {
-    at::Tensor parameter = item.value();
-    if (!parameter.is_contiguous()) parameter.set_data(at::empty(parameter.sizes(), parameter.options()));
-  }
-}
-
-/// Keeps the shapes of the parameters and frees their memory.
-void empty_parameters(torch::nn::Module& model) {
-  for (at::Tensor parameter : model.parameters()) {
-    if (parameter.numel() > 1)
-      parameter.set_data(at::zeros({1}, parameter.options()).expand(parameter.sizes()));
-  }
-}
 
 ForeignNames names_for(const LmConfig& config, const torch::nn::Module& model) {
   const auto theirs = to_authors(config);
@@ -84,12 +56,7 @@ LmConfig read_lm_config(const std::string& folder) {
 std::shared_ptr<LanguageModel> load_lm(const std::string& folder) {
   const LmConfig config = read_lm_config(folder);
   auto model = std::make_shared<LanguageModel>(config);
-  // So that the model and the file are never both in memory.
-  empty_parameters(*model);
-  const auto tensors = io::read_tensor_folder(folder);
-  const ForeignNames names = names_for(config, *model);
-  adopt(*model, names, tensors);
-  load_foreign(*model, names, tensors, folder);
+  adopt_foreign(*model, names_for(config, *model), folder, [&] { return io::read_tensor_folder(folder); });
   return model;
 }
 
@@ -118,14 +85,7 @@ void save_lm(const std::string& folder, const LanguageModel& model) {
 std::string fingerprint(const LanguageModel& model) {
   LACT_CHECK(!model.is_compressed(),
              "[lm] the fingerprint of a model is taken before its weights are compressed");
-  Fnv1a hash;
-  hash.update(options::write(model.config()).dump());
-  for (const auto& item : model.named_parameters()) {
-    const at::Tensor tensor = item.value().detach().to(at::kCPU).contiguous();
-    hash.update(item.key());
-    hash.update_words(tensor.data_ptr(), size_t(tensor.numel()) * tensor.element_size());
-  }
-  return hash.hex();
+  return fingerprint_of(model, options::write(model.config()).dump());
 }
 
 }  // namespace lact::models

@@ -54,9 +54,16 @@ ModelCost cost(const NvsConfig& config, const ViewSet& views) {
   all.model_dim = width;
   all.num_layers = config.num_layers;
   all.around = {.attended = side * side, .chunk = side * side * double(views.inputs)};
-  all.memory = fast_weight_cost(width, config.lact.memory);
   all.block = layer_cost(width, config.attention, all.around);
-  for (auto& part : layer_cost(width, config.lact, all.around)) all.block.push_back(std::move(part));
+  std::vector<CostPart> between;
+  if (config.mixer == NvsMixer::lact) {
+    all.memory = fast_weight_cost(width, config.lact.memory);
+    between = layer_cost(width, config.lact, all.around);
+  } else {
+    between = layer_cost(width, config.attention, {.attended = all.around.chunk});
+    for (auto& part : between) part.name = "full " + part.name;
+  }
+  for (auto& part : between) all.block.push_back(std::move(part));
   all.block.push_back(feed_forward_cost(width, config.feed_forward));
   const CostPart norm = norm_cost("norm", width, config.norm);
   all.block.push_back(sum("norms", {norm, norm, norm}));

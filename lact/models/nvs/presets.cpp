@@ -2,14 +2,22 @@
 
 namespace lact::models {
 
-NvsConfig nvs_small() {
+namespace {
+
+NvsConfig six_blocks(int64_t model_dim, int64_t num_heads) {
   NvsConfig config;
-  config.model_dim = 256;
+  config.model_dim = model_dim;
   config.num_layers = 6;
-  config.attention = nvs_attention(4);
-  config.feed_forward.hidden_dim = 1024;
+  config.attention = nvs_attention(num_heads);
+  config.feed_forward.hidden_dim = 4 * model_dim;
   return config;
 }
+
+}  // namespace
+
+NvsConfig nvs_tiny() { return six_blocks(192, 6); }
+
+NvsConfig nvs_small() { return six_blocks(256, 4); }
 
 NvsConfig nvs_14_layers() {
   NvsConfig config;

@@ -1,10 +1,11 @@
-// View synthesis models by name; all but the small one have the paper's sizes.
+// View synthesis models by name; all but the first two have the paper's sizes.
 #pragma once
 
 #include "lact/models/nvs/config.h"
 
 namespace lact::models {
 
+NvsConfig nvs_tiny();       ///< 6 blocks of 192: 10 MB of bfloat16 weights
 NvsConfig nvs_small();      ///< 6 blocks of 256: trains on a processor
 NvsConfig nvs_14_layers();  ///< the paper's ablations: 14 blocks of 768
 NvsConfig nvs_312m();       ///< the paper's main model: 24 blocks of 768, 6 d² of state each

@@ -1,13 +1,27 @@
 #include "lact/models/nvs/weights.h"
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "lact/base/error.h"
 
 namespace lact::models {
 
 namespace {
+
+struct AuthorsNvsSizes {
+  int64_t patch_size = 8, dim = 0, layers = 0;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("patch_size", patch_size, "side of a patch");
+    field("dim", dim, "width of the model");
+    field("layers", layers, "blocks");
+  }
+};
 
 int64_t num_heads(int64_t model_dim, int64_t head_dim) {
   LACT_CHECK(head_dim > 0 && model_dim % head_dim == 0, "[nvs] head_dim {} does not divide dim {}", head_dim,
@@ -95,6 +109,100 @@ ForeignNames foreign_names(const AuthorsNvsBlock& theirs) {
   add("1", "mixer1", foreign_names(theirs.lact));
   add("2", "feed_forward", foreign_names(theirs.mlp));
   return names;
+}
+
+AuthorsNvsBlock read_authors_nvs_block(const options::Json& json, const std::string& path) {
+  LACT_CHECK(json.is_array() && json.size() == 3, "{} has {} parts, expected attention, LaCT and MLP", path,
+             json.size());
+  AuthorsNvsBlock block;
+  const auto read_part = [&](size_t index, const std::string& type, auto& part) {
+    const std::string here = options::join(path, std::to_string(index));
+    LACT_CHECK(json[index].is_object() && json[index].value("type", options::Json()) == type,
+               "{}.type is not {}", here, type);
+    options::read(json[index].value("params", options::Json::object()), part, here + ".params");
+  };
+  read_part(0, "model.SelfAttention", block.attention);
+  read_part(1, "lact_ttt.FastWeightGluMLPMultihead", block.lact);
+  read_part(2, "model.MLP", block.mlp);
+  return block;
+}
+
+AuthorsNvsModel read_authors_nvs(const options::Json& json, const std::string& path) {
+  AuthorsNvsSizes sizes;
+  LACT_CHECK(json.is_object() && json.contains("block_config"), "{} has no block_config", path);
+  options::Json rest = json;
+  rest.erase("block_config");
+  options::read(rest, sizes, path);
+  return {sizes.patch_size, sizes.dim, sizes.layers,
+          read_authors_nvs_block(json["block_config"], options::join(path, "block_config"))};
+}
+
+NvsConfig translate(const AuthorsNvsModel& theirs) {
+  NvsConfig config;
+  config.patch_size = theirs.patch_size;
+  config.model_dim = theirs.dim;
+  config.num_layers = theirs.layers;
+  config.attention = translate(theirs.block.attention, theirs.dim);
+  config.lact = translate(theirs.block.lact, theirs.dim);
+  config.feed_forward = translate(theirs.block.mlp, theirs.dim);
+  return config;
+}
+
+ForeignNames foreign_names(const AuthorsNvsModel& theirs) {
+  ForeignNames names;
+  names.linear("input_linear", "input", false);
+  names.same("input_layernorm.weight", "input_norm.weight");
+  for (int64_t i = 0; i < theirs.layers; ++i)
+    names.nest(fmt::format("blocks.{}.", i), fmt::format("block{}.", i), foreign_names(theirs.block));
+  names.same("image_token_decoder.0.weight", "decoder_norm.weight");
+  names.linear("image_token_decoder.1", "decoder", false);
+  return names;
+}
+
+std::optional<AuthorsNvsModel> to_authors(const NvsConfig& config) {
+  const auto& [attention, lact] = std::tie(config.attention, config.lact);
+  const int64_t width = config.model_dim;
+  AuthorsNvsModel theirs = {config.patch_size, width, config.num_layers, {}};
+  theirs.block.attention = {.head_dim = width / attention.attention.num_heads,
+                            .use_qk_norm = attention.attention.head_norm,
+                            .bias = attention.projection.qkv_bias};
+  theirs.block.lact = {.head_dim = width / lact.memory.num_heads,
+                       .inter_multi = lact.memory.hidden_multiple,
+                       .bias = lact.projection.qkv_bias,
+                       .base_lr = lact.memory.base_rate,
+                       .muon_update_steps = lact.memory.update.newton_schulz.steps};
+  theirs.block.mlp = {.inter_multi = double(config.feed_forward.hidden_dim) / double(width),
+                      .bias = config.feed_forward.bias};
+  if (!(translate(theirs) == config)) return std::nullopt;
+  return theirs;
+}
+
+AuthorsNvsModel sizes_of_checkpoint(const std::map<std::string, at::Tensor>& tensors,
+                                    const std::string& file) {
+  const auto size = [&](const std::string& name, int64_t dims, int64_t dim) {
+    const auto found = tensors.find(name);
+    LACT_CHECK(found != tensors.end(), "{}: tensor {} is missing, so it is no view-synthesis model", file,
+               name);
+    LACT_CHECK(found->second.dim() == dims && found->second.numel() > 0,
+               "{}: tensor {} has shape {}, expected {} dimensions", file, name, found->second.sizes().vec(),
+               dims);
+    return found->second.size(dim);
+  };
+  AuthorsNvsModel theirs;
+  theirs.dim = size("input_linear.weight", 2, 0);
+  const int64_t per_patch = size("input_linear.weight", 2, 1) / (kRayChannels + kColorChannels);
+  theirs.patch_size = int64_t(std::lround(std::sqrt(double(per_patch))));
+  while (tensors.count(fmt::format("blocks.{}.module_list.0.ln.weight", theirs.layers)) > 0) ++theirs.layers;
+  const std::string first = "blocks.0.module_list.";
+  theirs.block.attention.use_qk_norm = tensors.count(first + "0.f.q_norm.weight") > 0;
+  LACT_CHECK(theirs.block.attention.use_qk_norm,
+             "{}: attention without norms of q and k does not say how wide its heads are", file);
+  theirs.block.attention.head_dim = size(first + "0.f.q_norm.weight", 1, 0);
+  theirs.block.lact.head_dim = size(first + "1.f.w0", 3, 1);
+  theirs.block.lact.inter_multi = double(size(first + "1.f.w0", 3, 2)) / double(theirs.block.lact.head_dim);
+  theirs.block.lact.muon_update_steps = 5;
+  theirs.block.mlp.inter_multi = double(size(first + "2.f.c_fc.weight", 2, 0)) / double(theirs.dim);
+  return theirs;
 }
 
 }  // namespace lact::models

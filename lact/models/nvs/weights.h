@@ -1,11 +1,15 @@
-// The authors' view-synthesis layers: their constructor arguments and parameter names, translated to ours.
+// The authors' view-synthesis model: their constructor arguments and parameter names, translated to ours.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "lact/base/options.h"
 #include "lact/models/common/block.h"
 #include "lact/models/common/foreign.h"
-#include "lact/models/common/layers.h"
+#include "lact/models/nvs/config.h"
 
 namespace lact::models {
 
@@ -69,7 +73,32 @@ struct AuthorsNvsBlock {
   AuthorsNvsMlp mlp;
 };
 
+/// The three parts of their "block_config" list, in this order; `path` is for errors.
+AuthorsNvsBlock read_authors_nvs_block(const options::Json& json, const std::string& path);
+
 std::shared_ptr<Block> make_block(const AuthorsNvsBlock& theirs, int64_t model_dim);
 ForeignNames foreign_names(const AuthorsNvsBlock& theirs);
+
+/// Their whole model.
+struct AuthorsNvsModel {
+  int64_t patch_size = 8;
+  int64_t dim = 0;
+  int64_t layers = 0;
+  AuthorsNvsBlock block;
+};
+
+/// {"patch_size", "dim", "layers", "block_config"}
+AuthorsNvsModel read_authors_nvs(const options::Json& json, const std::string& path);
+
+NvsConfig translate(const AuthorsNvsModel& theirs);
+ForeignNames foreign_names(const AuthorsNvsModel& theirs);
+
+/// Nothing if their code has no words for this model.
+std::optional<AuthorsNvsModel> to_authors(const NvsConfig& config);
+
+/// The sizes of a checkpoint that comes without a config, from the shapes of its tensors; what shapes do not
+/// tell, rates and Newton-Schulz steps, is as published. Throws, naming `file`, if it is not such a model.
+AuthorsNvsModel sizes_of_checkpoint(const std::map<std::string, at::Tensor>& tensors,
+                                    const std::string& file);
 
 }  // namespace lact::models

@@ -1,0 +1,141 @@
+#include "lact/io/pt_reader.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "lact/base/error.h"
+#include "lact/io/pickle.h"
+#include "lact/io/safetensors_header.h"
+#include "lact/io/stored_zip.h"
+
+namespace lact::io {
+
+namespace {
+
+using Kind = PickleValue::Kind;
+
+constexpr uint64_t kMostPickleBytes = 256 << 20;
+constexpr int kDeepest = 32;             // dicts in dicts; a value may contain itself
+constexpr size_t kMostValues = 1 << 22;  // visited; values may be shared again and again
+
+constexpr int64_t kLargestSize = int64_t(1) << 40;
+
+class PtArchive {
+ public:
+  PtArchive(const std::string& path, const WantedTensor& wanted)
+      : path_(path), wanted_(wanted), archive_(path) {}
+
+  std::map<std::string, at::Tensor> read() {
+    find_folder();
+    if (archive_.has(folder_ + "byteorder")) {
+      const std::string order = archive_.read_text(folder_ + "byteorder", 16);
+      LACT_CHECK(order == "little", "{}: its bytes are in {} order, expected little", path_, shown(order));
+    }
+    const std::string bytes = archive_.read_text(folder_ + "data.pkl", kMostPickleBytes);
+    const Pickle pickle(path_, bytes);
+    LACT_CHECK(pickle.root().kind == Kind::dict || pickle.root().kind == Kind::list,
+               "{}: holds neither a dict nor a list of tensors", path_);
+    visit(pickle.root(), "", 0);
+    return std::move(tensors_);
+  }
+
+ private:
+  /// All files lie in one folder, whose name is up to the writer.
+  void find_folder() {
+    const std::string ending = "/data.pkl";
+    for (const auto& name : archive_.names()) {
+      if (!name.ends_with(ending)) continue;
+      folder_ = name.substr(0, name.size() - ending.size() + 1);
+      return;
+    }
+    fail("{}: holds no data.pkl, so it was not written by torch.save", path_);
+  }
+
+  void visit(const PickleValue& value, const std::string& name, int depth) {
+    LACT_CHECK(depth <= kDeepest && ++visited_ <= kMostValues,
+               "{}: its values lie too deep or are too many to be a state dict", path_);
+    const auto inner = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
+    if (value.kind == Kind::tensor) {
+      if (wanted_ && !wanted_(name)) return;
+      LACT_CHECK(tensors_.emplace(name, tensor(value, name)).second, "{}: holds two tensors {}", path_,
+                 shown(name));
+    } else if (value.kind == Kind::list) {
+      for (size_t i = 0; i < value.items.size(); ++i)
+        visit(*value.items[i], inner(std::to_string(i)), depth + 1);
+    } else if (value.kind == Kind::dict) {
+      for (size_t i = 0; i < value.items.size(); i += 2) {
+        const PickleValue& key = *value.items[i];
+        LACT_CHECK(key.kind == Kind::text || key.kind == Kind::integer,
+                   "{}: a key below {} is neither a text nor a whole number", path_, shown(name));
+        visit(*value.items[i + 1], inner(key.kind == Kind::text ? key.text : std::to_string(key.integer)),
+              depth + 1);
+      }
+    }
+  }
+
+  at::Tensor tensor(const PickleValue& value, const std::string& name) {
+    const PickleValue& storage = *value.items.front();
+    const auto wide = [](int64_t number) { return static_cast<__int128>(number); };
+    LACT_CHECK(value.sizes.size() == value.strides.size() && value.sizes.size() <= 16 && value.integer >= 0,
+               "{}: tensor {} has shape {}, strides {} and offset {}", path_, shown(name), value.sizes,
+               value.strides, value.integer);
+    __int128 elements = 1, last = value.integer;
+    for (size_t i = 0; i < value.sizes.size(); ++i) {
+      LACT_CHECK(value.sizes[i] >= 0 && value.sizes[i] <= kLargestSize && value.strides[i] >= 0,
+                 "{}: tensor {} has shape {} and strides {}", path_, shown(name), value.sizes, value.strides);
+      elements *= value.sizes[i];
+      last += wide(std::max<int64_t>(value.sizes[i] - 1, 0)) * value.strides[i];
+      LACT_CHECK(elements <= storage.integer && last <= wide(INT64_MAX),
+                 "{}: tensor {} of shape {} is larger than its storage of {} elements", path_, shown(name),
+                 value.sizes, storage.integer);
+    }
+    if (elements == 0) return at::zeros(value.sizes, storage.type);
+    LACT_CHECK(
+        elements <= storage.integer && last < storage.integer,
+        "{}: tensor {} of shape {}, strides {} and offset {} reaches beyond its storage of {} elements",
+        path_, shown(name), value.sizes, value.strides, value.integer, storage.integer);
+    const at::Tensor shown_part =
+        storage_tensor(storage, name).as_strided(value.sizes, value.strides, value.integer);
+    return elements == storage.integer ? shown_part.contiguous()
+                                       : shown_part.clone(at::MemoryFormat::Contiguous);
+  }
+
+  const at::Tensor& storage_tensor(const PickleValue& storage, const std::string& name) {
+    at::Tensor& cached = storages_[storage.text];
+    if (cached.defined()) {
+      LACT_CHECK(cached.scalar_type() == storage.type && cached.numel() == storage.integer,
+                 "{}: storage {} is used with two types or sizes", path_, shown(storage.text));
+      return cached;
+    }
+    const std::string file = folder_ + "data/" + storage.text;
+    const uint64_t bytes = archive_.size_of(file), width = c10::elementSize(storage.type);
+    LACT_CHECK(bytes % width == 0 && bytes / width == uint64_t(storage.integer),
+               "{}: storage {} of tensor {} has {} bytes, expected {} elements of {} bytes", path_,
+               shown(storage.text), shown(name), bytes, storage.integer, width);
+    const at::Tensor read = at::empty({storage.integer}, storage.type);
+    archive_.read(file, read.data_ptr());
+    if (storage.type == at::kBool) {
+      // Any other byte in a C++ bool is undefined behaviour.
+      const auto* first = static_cast<const uint8_t*>(read.data_ptr());
+      LACT_CHECK(std::all_of(first, first + bytes, [](uint8_t byte) { return byte <= 1; }),
+                 "{}: tensor {} of booleans holds a byte that is neither 0 nor 1", path_, shown(name));
+    }
+    return cached = read;
+  }
+
+  const std::string& path_;
+  const WantedTensor& wanted_;
+  StoredZip archive_;
+  std::string folder_;
+  std::map<std::string, at::Tensor> storages_, tensors_;
+  size_t visited_ = 0;
+};
+
+}  // namespace
+
+std::map<std::string, at::Tensor> read_pt(const std::string& path, const WantedTensor& wanted) {
+  return PtArchive(path, wanted).read();
+}
+
+}  // namespace lact::io

@@ -1,0 +1,89 @@
+#include "lact/models/common/state_file.h"
+
+#include <ATen/ATen.h>
+
+#include "lact/base/error.h"
+
+namespace lact::models {
+
+namespace {
+
+struct StateCollector : StateVisitor {
+  std::map<std::string, at::Tensor> tensors;
+  void tensor(const std::string& name, at::Tensor& value, int64_t) override {
+    tensors[name] = value.detach().contiguous();
+  }
+  void number(const std::string& name, int64_t& value) override {
+    tensors[name] = at::full({1}, value, at::kLong);
+  }
+};
+
+struct StateFiller : StateVisitor {
+  StateReader& reader;
+  const std::string& path;
+  StateFiller(StateReader& source, const std::string& file) : reader(source), path(file) {}
+
+  void tensor(const std::string& name, at::Tensor& value, int64_t token_dim) override {
+    std::vector<int64_t> expected = value.sizes().vec();
+    const at::Tensor& read = reader.find(name);
+    if (token_dim >= 0 && read.dim() == value.dim()) expected[size_t(token_dim)] = read.size(token_dim);
+    value = reader.take(name, expected).to(value.options());
+  }
+  void number(const std::string& name, int64_t& value) override {
+    const at::Tensor& read = reader.find(name);
+    LACT_CHECK(read.scalar_type() == at::kLong && read.numel() == 1 && read.item<int64_t>() >= 0,
+               "{}: {} is not a count", path, name);
+    value = read.item<int64_t>();
+  }
+};
+
+std::string metadata_value(const std::map<std::string, std::string>& metadata, const std::string& key) {
+  const auto found = metadata.find(key);
+  return found == metadata.end() ? "" : found->second;
+}
+
+}  // namespace
+
+std::map<std::string, at::Tensor> tensors_of(State& state) {
+  StateCollector collector;
+  state.visit(collector, "");
+  return std::move(collector.tensors);
+}
+
+void check_state_file(const std::string& path, const std::map<std::string, std::string>& metadata,
+                      const StateFileKind& expected) {
+  LACT_CHECK(metadata_value(metadata, "kind") == expected.kind, "{}: is not {}", path, expected.words);
+  const std::string format = metadata_value(metadata, "format"), model = metadata_value(metadata, "model");
+  LACT_CHECK(format == "1", "{}: has format {}, expected 1", path, format);
+  LACT_CHECK(model == expected.model_hash,
+             "{}: was made by another model ({}), expected one by this model ({})", path, model,
+             expected.model_hash);
+}
+
+void StateReader::fill(State& state) {
+  StateFiller filler(*this, path_);
+  state.visit(filler, "");
+}
+
+const at::Tensor& StateReader::find(const std::string& name) {
+  const auto found = tensors_.find(name);
+  LACT_CHECK(found != tensors_.end(), "{}: tensor {} is missing", path_, name);
+  taken_.insert(name);
+  return found->second;
+}
+
+at::Tensor StateReader::take(const std::string& name, const std::vector<int64_t>& shape) {
+  const at::Tensor& read = find(name);
+  LACT_CHECK(read.sizes() == shape, "{}: tensor {} has shape {}, expected {}", path_, name,
+             read.sizes().vec(), shape);
+  LACT_CHECK(read.is_floating_point() && at::isfinite(read).all().item<bool>(),
+             "{}: tensor {} is not made of finite numbers", path_, name);
+  return read;
+}
+
+void StateReader::expect_nothing_more(const std::string& whole) const {
+  for (const auto& [name, tensor] : tensors_)
+    LACT_CHECK(taken_.count(name) > 0, "{}: tensor {} is not part of {}", path_, name, whole);
+}
+
+}  // namespace lact::models

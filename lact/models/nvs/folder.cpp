@@ -1,0 +1,115 @@
+#include "lact/models/nvs/folder.h"
+
+#include <ATen/ATen.h>
+
+#include <filesystem>
+
+#include "lact/base/error.h"
+#include "lact/io/atomic_file.h"
+#include "lact/io/pt_reader.h"
+#include "lact/io/safetensors.h"
+#include "lact/io/tensor_folder.h"
+#include "lact/models/nvs/weights.h"
+
+namespace lact::models {
+
+namespace {
+
+const char* const kNvsType = "lact_nvs";
+const char* const kFirstTensor = "input_linear.weight";
+
+using Tensors = std::map<std::string, at::Tensor>;
+
+ForeignNames nvs_names(const NvsModel& model) {
+  const auto theirs = to_authors(model.config());
+  return theirs ? foreign_names(*theirs) : own_names(model);
+}
+
+/// The tensors below one prefix, such as the "model." of a training checkpoint, without it.
+Tensors below(const std::string& prefix, const Tensors& tensors) {
+  Tensors result;
+  for (const auto& [name, tensor] : tensors)
+    if (name.starts_with(prefix)) result[name.substr(prefix.size())] = tensor;
+  return result;
+}
+
+/// A .pt file may hold the model at its top or below a name, beside other things.
+Tensors read_pt_model(const std::string& file) {
+  std::string prefix;
+  bool found = false;
+  io::read_pt(file, [&](const std::string& name) {
+    if (!found && name.ends_with(kFirstTensor)) {
+      prefix = name.substr(0, name.size() - std::string(kFirstTensor).size());
+      found = true;
+    }
+    return false;
+  });
+  LACT_CHECK(found, "{}: holds no tensor {}, so it is no view-synthesis model", file, kFirstTensor);
+  return below(prefix, io::read_pt(file, [&](const std::string& name) { return name.starts_with(prefix); }));
+}
+
+Tensors read_checkpoint(const std::string& file) {
+  return file.ends_with(".safetensors") ? io::read_safetensors(file).tensors : read_pt_model(file);
+}
+
+}  // namespace
+
+NvsConfig read_nvs_config(const std::string& folder) {
+  namespace fs = std::filesystem;
+  LACT_CHECK(fs::is_directory(folder), "{}: is not a model folder", folder);
+  const std::string file = (fs::path(folder) / "config.json").string();
+  const options::Json json = options::read_json_file(file);
+  LACT_CHECK(json.is_object() && json.contains("model_type") && json["model_type"] == kNvsType,
+             "{}: model_type is not {}, so it is no view-synthesis model", file, kNvsType);
+  LACT_CHECK(json.contains("model"), "{}: has no field model", file);
+  NvsConfig config;
+  try {
+    options::read(json["model"], config, "model");
+    config.check();
+  } catch (const Error& error) {
+    fail("{}: {}", file, error.what());
+  }
+  return config;
+}
+
+std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file) {
+  if (std::filesystem::is_regular_file(folder_or_file)) {
+    const Tensors tensors = read_checkpoint(folder_or_file);
+    const AuthorsNvsModel theirs = sizes_of_checkpoint(tensors, folder_or_file);
+    auto model = std::make_shared<NvsModel>(translate(theirs));
+    adopt_foreign(*model, foreign_names(theirs), folder_or_file, [&] { return tensors; });
+    return model;
+  }
+  auto model = std::make_shared<NvsModel>(read_nvs_config(folder_or_file));
+  adopt_foreign(*model, nvs_names(*model), folder_or_file,
+                [&] { return io::read_tensor_folder(folder_or_file); });
+  return model;
+}
+
+void load_nvs_weights(NvsModel& model, const std::string& file) {
+  load_foreign(model, nvs_names(model), read_checkpoint(file), file);
+}
+
+void save_nvs_config(const std::string& folder, const NvsConfig& config) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  LACT_CHECK(!error, "{}: cannot be created: {}", folder, error.message());
+  const options::Json json = {{"model_type", kNvsType}, {"model", options::write(config)}};
+  io::write_file_atomically((std::filesystem::path(folder) / "config.json").string(),
+                            [&](io::FileWriter& file) { file.write(json.dump(2) + "\n"); });
+}
+
+void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType type) {
+  LACT_CHECK(type == at::kFloat || type == at::kBFloat16,
+             "{}: weights are saved as float32 or bfloat16, not as {}", folder, toString(type));
+  save_nvs_config(folder, model.config());
+  Tensors tensors = export_foreign(model, nvs_names(model));
+  for (auto& [name, tensor] : tensors) tensor = tensor.to(type);
+  io::write_tensor_folder(folder, tensors);
+}
+
+std::string fingerprint(const NvsModel& model) {
+  return fingerprint_of(model, options::write(model.config()).dump());
+}
+
+}  // namespace lact::models

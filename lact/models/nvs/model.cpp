@@ -1,0 +1,180 @@
+#include "lact/models/nvs/model.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "lact/base/error.h"
+#include "lact/base/profile.h"
+#include "lact/nn/init.h"
+#include "lact/nn/patches.h"
+#include "lact/nn/recompute.h"
+#include "lact/ops/dtypes.h"
+#include "lact/ops/rays.h"
+
+namespace lact::models {
+
+namespace {
+
+/// Rays and colours of input views, the colours in [-1, 1].
+at::Tensor posed(const at::Tensor& rays, const at::Tensor& images) {
+  return at::cat({rays, images * 2 - 1}, -3);
+}
+
+/// Consecutive views of one size: their tokens pass through a layer together.
+struct Piece {
+  int64_t first = 0, count = 0, height = 0, width = 0;
+  at::Tensor x = {};  ///< [1, T, M]
+};
+
+std::vector<Piece> pieces_of(const std::vector<at::Tensor>& images, int64_t patch, int64_t piece_tokens) {
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < images.size(); ++i) {
+    const at::Tensor& image = images[i];
+    LACT_CHECK(image.dim() == 3 && image.size(0) == kColorChannels && image.is_floating_point(),
+               "[nvs] image {} has shape {} and type {}, expected [3, H, W] of floating point numbers", i,
+               image.sizes().vec(), toString(image.scalar_type()));
+    const int64_t tokens = nn::patches_of(image.size(1), image.size(2), patch);
+    const bool fits = !pieces.empty() && pieces.back().height == image.size(1) &&
+                      pieces.back().width == image.size(2) &&
+                      (pieces.back().count + 1) * tokens <= piece_tokens;
+    if (!fits) pieces.push_back({int64_t(i), 0, image.size(1), image.size(2)});
+    ++pieces.back().count;
+  }
+  return pieces;
+}
+
+void check_views(const at::Tensor& images, const at::Tensor& input_rays, const at::Tensor& target_rays) {
+  LACT_CHECK(images.dim() == 5 && images.size(2) == kColorChannels,
+             "[nvs] the input images have shape {}, expected [B, V, 3, H, W]", images.sizes().vec());
+  const auto check_rays = [&](const char* name, const at::Tensor& rays, int64_t views) {
+    const std::vector<int64_t> expected = {images.size(0), views, kRayChannels, images.size(3),
+                                           images.size(4)};
+    LACT_CHECK(rays.sizes() == expected, "[nvs] the {} rays have shape {}, expected {}", name,
+               rays.sizes().vec(), expected);
+  };
+  check_rays("input", input_rays, images.size(1));
+  check_rays("target", target_rays, target_rays.dim() == 5 ? target_rays.size(1) : 1);
+}
+
+}  // namespace
+
+void NvsState::visit(StateVisitor& visitor, const std::string& prefix) {
+  for (size_t i = 0; i < memories.size(); ++i)
+    memories[i]->visit(visitor, fmt::format("{}blocks.{}.", prefix, i));
+}
+
+NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
+  config.check();
+  const int64_t width = config.model_dim;
+  input_ = register_module("input", std::make_shared<nn::Linear>(config.input_channels(), width, false));
+  input_norm_ = register_module("input_norm", std::make_shared<nn::Norm>(width, config.norm));
+  for (int64_t i = 0; i < config.num_layers; ++i) {
+    blocks_.push_back(register_module(fmt::format("block{}", i), std::make_shared<NvsBlock>(config)));
+  }
+  decoder_norm_ = register_module("decoder_norm", std::make_shared<nn::Norm>(width, config.norm));
+  decoder_ = register_module("decoder", std::make_shared<nn::Linear>(width, config.output_channels(), false));
+  // The sum of all residual branches begins as large as one of them.
+  at::NoGradGuard no_grad;
+  const double std = nn::kLinearStd / std::sqrt(3.0 * double(config.num_layers));
+  for (const auto& item : named_parameters()) {
+    const std::string& name = item.key();
+    if (name.ends_with("projection.output.weight") || name.ends_with("feed_forward.down.weight")) {
+      at::Tensor weight = item.value();
+      weight.normal_(0, std);
+    }
+  }
+}
+
+at::Tensor NvsModel::embed(const at::Tensor& views) const {
+  const profile::Scope part("embedding");
+  at::Tensor pixels = views;
+  if (views.size(2) == kRayChannels) {
+    auto blank = views.sizes().vec();
+    blank[2] = kColorChannels;
+    pixels = at::cat({views, at::zeros(blank, views.options())}, 2);
+  }
+  const at::Tensor patches = nn::patchify(pixels, config_.patch_size).to(input_->weight.scalar_type());
+  return input_norm_->forward(input_->forward(patches)).to(compute_type_);
+}
+
+at::Tensor NvsModel::decode(const at::Tensor& x, int64_t views, int64_t height, int64_t width) const {
+  const profile::Scope part("decoder");
+  const at::Tensor pixels = ops::at_least_float(decoder_->forward(decoder_norm_->forward(x)));
+  return nn::unpatchify(at::sigmoid(pixels), views, height, width, config_.patch_size);
+}
+
+at::Tensor NvsModel::forward(const at::Tensor& images, const at::Tensor& input_rays,
+                             const at::Tensor& target_rays) {
+  check_views(images, input_rays, target_rays);
+  const int64_t inputs = images.size(1), targets = target_rays.size(1), height = images.size(3),
+                width = images.size(4);
+  const int64_t tokens = nn::patches_of(height, width, config_.patch_size);
+  const SequenceLayout layout = views_layout(inputs, targets, tokens);
+  at::Tensor x = at::cat({embed(posed(input_rays, images)), embed(target_rays)}, 1);
+  for (const auto& block : blocks_) {
+    const auto run = [block, layout](const at::Tensor& input) { return block->forward(input, layout); };
+    x = recompute_ ? nn::recompute(run, x) : run(x);
+  }
+  return decode(x.narrow(1, inputs * tokens, targets * tokens), targets, height, width);
+}
+
+std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<at::Tensor>& images,
+                                                const at::Tensor& intrinsics,
+                                                const at::Tensor& camera_to_world,
+                                                const ReconstructOptions& options) {
+  at::NoGradGuard no_grad;
+  const auto views = int64_t(images.size());
+  LACT_CHECK(views > 0, "[nvs] there are no input views, expected at least 1");
+  LACT_CHECK(intrinsics.dim() == 2 && intrinsics.size(0) == views,
+             "[nvs] the intrinsics have shape {}, expected [{}, 4]", intrinsics.sizes().vec(), views);
+  std::vector<Piece> pieces = pieces_of(images, config_.patch_size, options.piece_tokens);
+  for (auto& piece : pieces) {
+    const at::Tensor rays =
+        ops::plucker_rays(intrinsics.narrow(0, piece.first, piece.count),
+                          camera_to_world.narrow(0, piece.first, piece.count), piece.height, piece.width);
+    const std::vector<at::Tensor> group(images.begin() + piece.first,
+                                        images.begin() + piece.first + piece.count);
+    piece.x = embed(posed(rays, at::stack(group).to(rays.scalar_type())).unsqueeze(0));
+  }
+  auto state = initial_state();
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (options.on_layer) options.on_layer(int64_t(i), int64_t(blocks_.size()));
+    State& memory = *state->memories[i];
+    const auto layout_of = [&](const Piece& piece) {
+      return views_layout(0, piece.count, piece.x.size(1) / piece.count);
+    };
+    for (auto& piece : pieces) piece.x = blocks_[i]->collect(piece.x, layout_of(piece), memory);
+    blocks_[i]->write_collected(memory);
+    // No view is rendered from the last block, and nothing of the inputs goes further.
+    if (i + 1 == blocks_.size()) break;
+    for (auto& piece : pieces) {
+      SequenceLayout layout = layout_of(piece);
+      layout.window = {};  // the memory holds these tokens already
+      piece.x = blocks_[i]->recall(piece.x, layout, memory);
+    }
+  }
+  return state;
+}
+
+at::Tensor NvsModel::render(const NvsState& state, const at::Tensor& intrinsics,
+                            const at::Tensor& camera_to_world, int64_t height, int64_t width) {
+  at::NoGradGuard no_grad;
+  LACT_ASSERT(state.memories.size() == blocks_.size());
+  LACT_CHECK(intrinsics.dim() == 1, "[nvs] the intrinsics of a view have shape {}, expected [4]",
+             intrinsics.sizes().vec());
+  const int64_t tokens = nn::patches_of(height, width, config_.patch_size);
+  const at::Tensor rays = ops::plucker_rays(intrinsics, camera_to_world, height, width);
+  at::Tensor x = embed(rays.unsqueeze(0).unsqueeze(0));
+  const SequenceLayout layout = views_layout(0, 1, tokens);
+  for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->render(x, layout, *state.memories[i]);
+  return decode(x, 1, height, width)[0][0];
+}
+
+std::unique_ptr<NvsState> NvsModel::initial_state(int64_t batch) {
+  auto state = std::make_unique<NvsState>();
+  for (const auto& block : blocks_) state->memories.push_back(block->initial_memory(batch));
+  return state;
+}
+
+}  // namespace lact::models

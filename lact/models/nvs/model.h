@@ -1,0 +1,75 @@
+// The view-synthesis model of paper section 4.1: posed images are written into a memory, views are rendered
+// from it.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <functional>
+#include <vector>
+
+#include "lact/models/nvs/block.h"
+
+namespace lact::models {
+
+/// What the model remembers of a scene: the memory of each block. Fast weights of a size that does not depend
+/// on the number of views, or, with full attention, keys and values of every token.
+struct NvsState : State {
+  std::vector<std::unique_ptr<State>> memories;
+
+  void visit(StateVisitor& visitor, const std::string& prefix) override;
+};
+
+struct ReconstructOptions {
+  int64_t piece_tokens = 16384;  ///< tokens that pass through a layer at a time, at least one view
+  std::function<void(int64_t layer, int64_t layers)> on_layer = {};  ///< called before each layer
+};
+
+class NvsModel : public torch::nn::Module {
+ public:
+  /// Freshly initialised from LibTorch's random generator.
+  explicit NvsModel(const NvsConfig& config);
+
+  const NvsConfig& config() const { return config_; }
+
+  /// float32, or bfloat16 for matrix products and activations of the blocks. Parameters, fast weights, norms
+  /// and the layer that reads rays and colours stay as they are.
+  void set_compute_type(at::ScalarType type) { compute_type_ = type; }
+
+  /// Keeps only the blocks' inputs for the backward pass and computes the blocks again there.
+  void set_recompute(bool on) { recompute_ = on; }
+
+  /// Training: images of the input views [B, V, 3, H, W] in [0, 1], rays [B, V, 9, H, W] and
+  /// [B, T, 9, H, W] as ops::plucker_rays gives them -> target views [B, T, 3, H, W] in [0, 1], float32 or
+  /// wider.
+  at::Tensor forward(const at::Tensor& images, const at::Tensor& input_rays, const at::Tensor& target_rays);
+
+  /// Reads a scene: images [3, H, W] in [0, 1] of any sizes that divide into patches, intrinsics [V, 4],
+  /// camera_to_world [V, 4, 4]. Without gradients. Layer by layer and piece by piece: besides the result, one
+  /// hidden vector per token is in memory.
+  std::unique_ptr<NvsState> reconstruct(const std::vector<at::Tensor>& images, const at::Tensor& intrinsics,
+                                        const at::Tensor& camera_to_world,
+                                        const ReconstructOptions& options = {});
+
+  /// One view of the scene, [3, height, width] in [0, 1]: intrinsics [4], camera_to_world [4, 4]. Without
+  /// gradients; the state stays as it is, so that several threads may render from it.
+  at::Tensor render(const NvsState& state, const at::Tensor& intrinsics, const at::Tensor& camera_to_world,
+                    int64_t height, int64_t width);
+
+  /// The learned initial memory: a scene of which nothing was seen.
+  std::unique_ptr<NvsState> initial_state(int64_t batch = 1);
+
+ private:
+  /// Views [B, V, 9 or 12, H, W] -> tokens [B, T, M]; missing colours are zeros.
+  at::Tensor embed(const at::Tensor& views) const;
+  /// Tokens of views -> images [B, V, 3, H, W].
+  at::Tensor decode(const at::Tensor& x, int64_t views, int64_t height, int64_t width) const;
+
+  NvsConfig config_;
+  at::ScalarType compute_type_ = at::kFloat;
+  bool recompute_ = false;
+  std::shared_ptr<nn::Linear> input_, decoder_;
+  std::shared_ptr<nn::Norm> input_norm_, decoder_norm_;
+  std::vector<std::shared_ptr<NvsBlock>> blocks_;
+};
+
+}  // namespace lact::models

@@ -1,0 +1,73 @@
+#include "lact/models/nvs/scene_file.h"
+
+#include <ATen/ATen.h>
+
+#include "lact/base/error.h"
+#include "lact/io/safetensors.h"
+#include "lact/models/common/state_file.h"
+
+namespace lact::models {
+
+namespace {
+
+const char* const kSceneKind = "lact scene";
+const char* const kIntrinsics = "cameras.intrinsics";
+const char* const kCameraToWorld = "cameras.camera_to_world";
+const char* const kSizes = "cameras.sizes";
+constexpr int64_t kLargestSide = 1 << 20;
+
+std::vector<ViewSize> read_sizes(const std::string& path, const at::Tensor& sizes) {
+  LACT_CHECK(sizes.dim() == 2 && sizes.size(1) == 2 && sizes.scalar_type() == at::kLong && sizes.size(0) > 0,
+             "{}: tensor {} has shape {}, expected a height and a width for each view", path, kSizes,
+             sizes.sizes().vec());
+  std::vector<ViewSize> views;
+  for (int64_t i = 0; i < sizes.size(0); ++i) {
+    const ViewSize view = {sizes[i][0].item<int64_t>(), sizes[i][1].item<int64_t>()};
+    LACT_CHECK(view.height > 0 && view.width > 0 && view.height <= kLargestSide && view.width <= kLargestSide,
+               "{}: view {} is {} x {} pixels", path, i, view.height, view.width);
+    views.push_back(view);
+  }
+  return views;
+}
+
+}  // namespace
+
+void save_scene(const std::string& path, const NvsScene& scene, const std::string& model_hash) {
+  LACT_ASSERT(scene.state != nullptr);
+  const auto views = int64_t(scene.sizes.size());
+  LACT_CHECK(views > 0 && scene.intrinsics.sizes() == at::IntArrayRef({views, 4}) &&
+                 scene.camera_to_world.sizes() == at::IntArrayRef({views, 4, 4}),
+             "{}: intrinsics of shape {} and camera_to_world of shape {} for {} views", path,
+             scene.intrinsics.sizes().vec(), scene.camera_to_world.sizes().vec(), views);
+  io::TensorFile file;
+  file.tensors = tensors_of(*scene.state);
+  at::Tensor sizes = at::empty({views, 2}, at::kLong);
+  for (int64_t i = 0; i < views; ++i) {
+    sizes[i][0] = scene.sizes[size_t(i)].height;
+    sizes[i][1] = scene.sizes[size_t(i)].width;
+  }
+  file.tensors[kIntrinsics] = scene.intrinsics;
+  file.tensors[kCameraToWorld] = scene.camera_to_world;
+  file.tensors[kSizes] = sizes;
+  file.metadata = {
+      {"kind", kSceneKind}, {"format", "1"}, {"model", model_hash}, {"views", std::to_string(views)}};
+  io::write_safetensors(path, file);
+}
+
+NvsScene load_scene(const std::string& path, NvsModel& model, const std::string& model_hash) {
+  at::NoGradGuard no_grad;
+  auto [tensors, metadata] = io::read_safetensors(path);
+  check_state_file(path, metadata, {kSceneKind, "a scene", model_hash});
+  StateReader reader(path, std::move(tensors));
+  NvsScene scene;
+  scene.sizes = read_sizes(path, reader.find(kSizes));
+  const auto views = int64_t(scene.sizes.size());
+  scene.intrinsics = reader.take(kIntrinsics, {views, 4});
+  scene.camera_to_world = reader.take(kCameraToWorld, {views, 4, 4});
+  scene.state = model.initial_state();
+  reader.fill(*scene.state);
+  reader.expect_nothing_more("a scene of this model");
+  return scene;
+}
+
+}  // namespace lact::models

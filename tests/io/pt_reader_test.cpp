@@ -1,0 +1,229 @@
+#include "lact/io/pt_reader.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "lact/io/safetensors.h"
+#include "support/errors.h"
+#include "support/temporary_folder.h"
+
+namespace lact::io {
+namespace {
+
+using testing::read_file;
+using testing::TemporaryFolder;
+using testing::write_file;
+
+template <class Number>
+std::string bytes_of(Number number) {
+  return {reinterpret_cast<const char*>(&number), sizeof(number)};
+}
+
+struct ZipFile {
+  std::string name, bytes;
+  uint16_t method = 0;
+};
+
+/// A zip archive of stored files; with `zip64` every size and place stands in the 64-bit records.
+std::string zip(const std::vector<ZipFile>& files, bool zip64 = false) {
+  std::string archive, list;
+  for (const auto& [name, bytes, method] : files) {
+    const uint64_t header = archive.size(), size = bytes.size();
+    const auto in32 = [&](uint64_t number) { return bytes_of(zip64 ? 0xffffffffu : uint32_t(number)); };
+    const std::string extra = zip64 ? bytes_of<uint16_t>(1) + bytes_of<uint16_t>(24) + bytes_of(size) +
+                                          bytes_of(size) + bytes_of(header)
+                                    : "";
+    const std::string middle = bytes_of(method) + bytes_of<uint32_t>(0) + bytes_of<uint32_t>(0);
+    archive += bytes_of<uint32_t>(0x04034b50) + bytes_of<uint16_t>(0) + bytes_of<uint16_t>(0) + middle +
+               bytes_of(uint32_t(size)) + bytes_of(uint32_t(size)) + bytes_of(uint16_t(name.size())) +
+               bytes_of<uint16_t>(0) + name + bytes;
+    list += bytes_of<uint32_t>(0x02014b50) + bytes_of<uint16_t>(0) + bytes_of<uint16_t>(0) +
+            bytes_of<uint16_t>(0) + middle + in32(size) + in32(size) + bytes_of(uint16_t(name.size())) +
+            bytes_of(uint16_t(extra.size())) + bytes_of<uint16_t>(0) + bytes_of<uint16_t>(0) +
+            bytes_of<uint16_t>(0) + bytes_of<uint32_t>(0) + in32(header) + name + extra;
+  }
+  const uint64_t offset = archive.size();
+  archive += list;
+  if (zip64) {
+    const uint64_t end64 = archive.size();
+    archive += bytes_of<uint32_t>(0x06064b50) + bytes_of<uint64_t>(44) + bytes_of<uint32_t>(0) +
+               bytes_of<uint32_t>(0) + bytes_of<uint32_t>(0) + bytes_of<uint64_t>(files.size()) +
+               bytes_of<uint64_t>(files.size()) + bytes_of<uint64_t>(list.size()) + bytes_of(offset);
+    archive +=
+        bytes_of<uint32_t>(0x07064b50) + bytes_of<uint32_t>(0) + bytes_of(end64) + bytes_of<uint32_t>(1);
+  }
+  const auto count = bytes_of(zip64 ? uint16_t(0xffff) : uint16_t(files.size()));
+  const auto in32 = [&](uint64_t number) { return bytes_of(zip64 ? 0xffffffffu : uint32_t(number)); };
+  return archive + bytes_of<uint32_t>(0x06054b50) + bytes_of<uint32_t>(0) + count + count +
+         in32(list.size()) + in32(offset) + bytes_of<uint16_t>(0);
+}
+
+// Words of the pickle format.
+std::string text(const std::string& value) { return "X" + bytes_of(uint32_t(value.size())) + value; }
+std::string whole(int64_t value) { return "\x8a\x08" + bytes_of(value); }
+std::string tuple(const std::vector<int64_t>& values) {
+  std::string words = "(";
+  for (const int64_t value : values) words += whole(value);
+  return words + "t";
+}
+std::string storage(const std::string& type, const std::string& key, int64_t elements) {
+  return "(" + text("storage") + "ctorch\n" + type + "\n" + text(key) + text("cpu") + whole(elements) + "tQ";
+}
+std::string tensor(const std::string& from, int64_t offset, const std::vector<int64_t>& sizes,
+                   const std::vector<int64_t>& strides) {
+  return "ctorch._utils\n_rebuild_tensor_v2\n(" + from + whole(offset) + tuple(sizes) + tuple(strides) +
+         "\x89" + "ccollections\nOrderedDict\n)RtR";
+}
+std::string dict(const std::string& pairs) { return "}(" + pairs + "u"; }
+std::string pickle(const std::string& words) { return std::string("\x80\x02") + words + "."; }
+
+std::string floats(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+class PtReader : public ::testing::Test {
+ protected:
+  std::map<std::string, at::Tensor> read(const std::string& words, bool zip64 = false,
+                                         const WantedTensor& wanted = {}) {
+    write_file(path_, zip({{"any/data.pkl", pickle(words)},
+                           {"any/byteorder", "little"},
+                           {"any/data/0", floats({0, 1, 2, 3, 4, 5})},
+                           {"any/data/1", "\x01\x02"}},
+                          zip64));
+    return read_pt(path_, wanted);
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_ / "file.pt";
+  std::string six_ = storage("FloatStorage", "0", 6);
+};
+
+TEST_F(PtReader, ReadsDictsOfTensorsUnderTheirJoinedNames) {
+  const std::string words =
+      dict(text("model") +
+           dict(text("a") + tensor(six_, 0, {2, 3}, {3, 1}) + text("b.c") + tensor(six_, 1, {2, 2}, {1, 2})) +
+           text("list") + "](" + tensor(six_, 4, {}, {}) + "e" + text("steps") + whole(7) + text("rate") +
+           "G" + std::string(8, '\0') + text("nothing") + "N" + whole(3) + tensor(six_, 0, {0, 4}, {4, 1}));
+  for (const bool zip64 : {false, true}) {
+    const auto tensors = read(words, zip64);
+    ASSERT_EQ(tensors.size(), 4u);
+    EXPECT_TRUE(tensors.at("model.a").equal(at::arange(6, at::kFloat).view({2, 3})));
+    EXPECT_TRUE(tensors.at("model.b.c").equal(at::tensor({1.f, 3.f, 2.f, 4.f}).view({2, 2})));
+    EXPECT_EQ(tensors.at("list.0").item<float>(), 4);
+    EXPECT_EQ(tensors.at("3").sizes(), at::IntArrayRef({0, 4}));
+  }
+  const auto some = read(words, false, [](const std::string& name) { return name.starts_with("model."); });
+  EXPECT_EQ(some.size(), 2u);
+}
+
+TEST_F(PtReader, MetadataOfAnOrderedDictIsPassedOver) {
+  const auto tensors = read("ccollections\nOrderedDict\n)R(" + text("a") + tensor(six_, 0, {6}, {1}) + "u}" +
+                            text("_metadata") + "Nsb");
+  EXPECT_EQ(tensors.size(), 1u);
+}
+
+TEST_F(PtReader, TheAuthorsCheckpointIsTheSafetensorsFile) {
+  const auto folder = std::filesystem::path(LACT_SOURCE_DIR) / "../shared/golden/models/lact_nvs_tiny";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
+  const auto expected = read_safetensors((folder / "model.safetensors").string()).tensors;
+  const auto found = read_pt((folder / "checkpoint.pt").string());
+  EXPECT_EQ(found.size(), expected.size());
+  for (const auto& [name, tensor] : expected) EXPECT_TRUE(found.at("model." + name).equal(tensor)) << name;
+}
+
+TEST_F(PtReader, NothingIsExecuted) {
+  EXPECT_SENTENCE(read("cos\nsystem\n(" + text("touch /tmp/harm") + "tR"), "names \"os.system\"");
+  EXPECT_SENTENCE(read(text("builtins") + text("eval") + "\x93"), "names \"builtins.eval\"");
+  EXPECT_SENTENCE(read("ctorch\nload\n"), "nothing is executed");
+  EXPECT_SENTENCE(read("ccollections\nOrderedDict\n(" + text("x") + "tR"), "arguments that do not fit");
+  EXPECT_SENTENCE(read(text("x") + ")R"), "no function");
+  EXPECT_SENTENCE(read("(" + text("a") + text("b") + "i"), "instruction 0x69");  // INST
+  EXPECT_SENTENCE(read(")\x81"), "instruction 0x81");                            // NEWOBJ
+}
+
+TEST_F(PtReader, TensorsStayInsideOfTheirStorage) {
+  const auto one = [&](const std::string& words) { return dict(text("a") + words); };
+  EXPECT_SENTENCE(read(one(tensor(six_, 1, {2, 3}, {3, 1}))), "reaches beyond its storage of 6 elements");
+  EXPECT_SENTENCE(read(one(tensor(six_, 0, {2, 3}, {4, 1}))), "reaches beyond");
+  EXPECT_SENTENCE(read(one(tensor(six_, -1, {2}, {1}))), "offset -1");
+  EXPECT_SENTENCE(read(one(tensor(six_, 0, {2}, {-1}))), "strides [-1]");
+  EXPECT_SENTENCE(read(one(tensor(six_, 0, {2, 3}, {1}))), "has shape [2, 3], strides [1]");
+  EXPECT_SENTENCE(read(one(tensor(six_, 0, {int64_t(1) << 39}, {0}))), "larger than its storage");
+  EXPECT_SENTENCE(read(one(tensor(six_, 0, {INT64_MAX, 4}, {INT64_MAX, 1}))), "has shape");
+  EXPECT_SENTENCE(read(one(tensor(six_, INT64_MAX, {2, 2}, {INT64_MAX, INT64_MAX}))),
+                  "larger than its storage");
+  EXPECT_SENTENCE(read(one(tensor(storage("FloatStorage", "0", 7), 0, {7}, {1}))),
+                  "has 24 bytes, expected 7 elements");
+  EXPECT_SENTENCE(read(one(tensor(storage("FloatStorage", "0", int64_t(1) << 60), 0, {1}, {1}))),
+                  "has 24 bytes");
+  EXPECT_SENTENCE(read(one(tensor(storage("FloatStorage", "9", 6), 0, {6}, {1}))),
+                  "holds no file \"any/data/9\"");
+  EXPECT_SENTENCE(read(one(tensor(storage("FloatStorage", "../data.pkl", 6), 0, {6}, {1}))), "holds no file");
+  EXPECT_SENTENCE(read(one(tensor(storage("BoolStorage", "1", 2), 0, {2}, {1}))), "neither 0 nor 1");
+  EXPECT_SENTENCE(read(dict(text("a") + tensor(six_, 0, {6}, {1}) + text("b") +
+                            tensor(storage("IntStorage", "0", 6), 0, {6}, {1}))),
+                  "two types");
+}
+
+TEST_F(PtReader, BrokenPicklesAreSentences) {
+  EXPECT_SENTENCE(read("X\xff\xff\xff\x7f"), "cut off");
+  EXPECT_SENTENCE(read(std::string("\x8d") + bytes_of(~uint64_t(0))), "cut off");
+  EXPECT_SENTENCE(read("0"), "takes more values than it gives");
+  EXPECT_SENTENCE(read("t"), "did not begin");
+  EXPECT_SENTENCE(read("}(" + text("key") + "u"), "no list or dict");
+  EXPECT_SENTENCE(read("h\x05"), "refers to value 5");
+  EXPECT_SENTENCE(read("Na"), "takes more values");
+  EXPECT_SENTENCE(read(text("just a text")), "neither a dict nor a list");
+  EXPECT_SENTENCE(read("\x8a\xff" + std::string(255, '\x01')), "whole number of 255 bytes");
+  EXPECT_SENTENCE(read(dict("N" + tensor(six_, 0, {6}, {1}))), "neither a text nor a whole number");
+  // A list that holds itself, and one of 2^40 values.
+  EXPECT_SENTENCE(read("]q\x01h\x01"
+                       "a"),
+                  "too deep");
+  std::string doubling = "]";
+  for (int i = 0; i < 30; ++i) doubling = doubling + "q\x01" + "0](h\x01h\x01" + "e";
+  EXPECT_SENTENCE(read(doubling), "too many");
+}
+
+TEST_F(PtReader, BrokenArchivesAreSentences) {
+  const auto broken = [&](const std::string& bytes) {
+    write_file(path_, bytes);
+    return read_pt(path_);
+  };
+  EXPECT_SENTENCE(read_pt(folder_ / "missing.pt"), "is not a file");
+  EXPECT_SENTENCE(broken(""), "not a zip archive");
+  EXPECT_SENTENCE(broken("\x80\x02}."), "not a zip archive");
+  EXPECT_SENTENCE(broken(zip({{"a/other", ""}})), "no data.pkl");
+  EXPECT_SENTENCE(broken(zip({{"a/data.pkl", pickle("}"), 8}})), "compressed or encrypted");
+  EXPECT_SENTENCE(broken(zip({{"a/data.pkl", pickle("}")}, {"a/data.pkl", pickle("}")}})), "two files");
+  EXPECT_SENTENCE(broken(zip({{"a/data.pkl", pickle("}")}, {"a/byteorder", "big"}})),
+                  "order, expected little");
+
+  read(dict(text("a") + tensor(six_, 0, {6}, {1})));
+  const std::string good = read_file(path_);
+  for (size_t length = 0; length < good.size(); length += 5) {
+    write_file(path_, good.substr(0, length));
+    EXPECT_THROW(read_pt(path_), Error) << length;
+  }
+  // A changed byte gives tensors or a sentence, nothing else.
+  for (size_t at = 0; at < good.size(); at += 3) {
+    std::string changed = good;
+    changed[at] = char(changed[at] ^ 0xff);
+    write_file(path_, changed);
+    try {
+      read_pt(path_);
+    } catch (const Error&) {
+    }
+  }
+  std::string many = good;
+  const size_t end = many.size() - 22;
+  many.replace(end + 10, 2, bytes_of<uint16_t>(60000));
+  EXPECT_SENTENCE(broken(many), "claims 60000 files");
+  many.replace(end + 10, 2, bytes_of<uint16_t>(0xffff));
+  EXPECT_SENTENCE(broken(many), "no zip64 record");
+}
+
+}  // namespace
+}  // namespace lact::io

@@ -1,0 +1,210 @@
+#include "lact/models/nvs/model.h"
+
+#include "support/dependence.h"
+#include "support/errors.h"
+#include "support/gradients.h"
+#include "support/tiny_nvs.h"
+
+namespace lact::models {
+namespace {
+
+using lact::testing::difference;
+using lact::testing::forward_of;
+using lact::testing::make_nvs;
+using lact::testing::make_precise_nvs;
+using lact::testing::tiny_nvs;
+using lact::testing::tiny_scene;
+using lact::testing::TinyScene;
+
+/// One view after the other from one state.
+at::Tensor render_all(NvsModel& model, const NvsState& state, const TinyScene& views) {
+  std::vector<at::Tensor> rendered;
+  for (int64_t i = 0; i < views.images.size(0); ++i)
+    rendered.push_back(model.render(state, views.intrinsics[i], views.camera_to_world[i],
+                                    views.images.size(2), views.images.size(3)));
+  return at::stack(rendered);
+}
+
+std::unique_ptr<NvsState> read(NvsModel& model, const TinyScene& inputs, int64_t piece_tokens = 1 << 20) {
+  return model.reconstruct(inputs.list(), inputs.intrinsics, inputs.camera_to_world,
+                           {.piece_tokens = piece_tokens});
+}
+
+/// The paper's model, full attention, and the update rules that are compared with Muon.
+std::vector<std::pair<std::string, NvsConfig>> all_mixers() {
+  auto descent = tiny_nvs(), momentum = tiny_nvs(), heads = tiny_nvs(), squared = tiny_nvs();
+  descent.lact.memory.update.muon = false;
+  momentum.lact.memory.update.muon = false;
+  momentum.lact.memory.update.momentum = true;
+  heads.lact.memory.num_heads = 2;
+  heads.lact.memory.update.norm_placement = ttt::NormPlacement::pre;
+  squared.lact.memory.loss = "squared_error";
+  return {{"muon", tiny_nvs()}, {"gradient descent", descent}, {"momentum", momentum},
+          {"two heads", heads}, {"squared error", squared},    {"full", tiny_nvs(NvsMixer::full)}};
+}
+
+TEST(NvsModel, ReconstructAndRenderIsTheTrainingForward) {
+  for (const auto& [name, config] : all_mixers()) {
+    const auto model = make_precise_nvs(config);
+    const TinyScene scene = tiny_scene(5, 8, 12, at::kDouble);
+    const at::Tensor trained = forward_of(*model, scene, 2);
+    const auto state = read(*model, scene.part(at::arange(3)));
+    EXPECT_LT(difference(render_all(*model, *state, scene.part(at::arange(3, 5))), trained), 1e-9) << name;
+  }
+}
+
+TEST(NvsModel, FloatAndBfloat16RenderTheSameWithinTheirPrecision) {
+  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+    // Enough tokens for the fused paths.
+    const TinyScene scene = tiny_scene(5, 32, 32);
+    auto precise = make_precise_nvs(tiny_nvs(mixer));
+    const TinyScene wide = {scene.images.to(at::kDouble), scene.intrinsics.to(at::kDouble),
+                            scene.camera_to_world.to(at::kDouble)};
+    const at::Tensor expected = forward_of(*precise, wide, 2);
+    auto model = make_nvs(tiny_nvs(mixer));
+    for (const auto& [type, tolerance] : {std::pair{at::kFloat, 2e-4}, {at::kBFloat16, 8e-2}}) {
+      model->set_compute_type(type);
+      EXPECT_LT(difference(forward_of(*model, scene, 2), expected), tolerance);
+      const auto state = read(*model, scene.part(at::arange(3)), 128);
+      EXPECT_LT(difference(render_all(*model, *state, scene.part(at::arange(3, 5))), expected), tolerance);
+    }
+  }
+}
+
+TEST(NvsModel, PiecesGiveTheNumbersOfTheWhole) {
+  for (const auto& [name, config] : all_mixers()) {
+    const auto model = make_precise_nvs(config);
+    const TinyScene scene = tiny_scene(6, 8, 8, at::kDouble);
+    const TinyScene inputs = scene.part(at::arange(5)), target = scene.part(at::arange(5, 6));
+    const at::Tensor whole = render_all(*model, *read(*model, inputs), target);
+    for (const int64_t piece : {1, 4, 9, 12})  // a view has 4 tokens
+      EXPECT_LT(difference(render_all(*model, *read(*model, inputs, piece), target), whole), 1e-9) << name;
+  }
+}
+
+TEST(NvsModel, TheOrderOfInputViewsDoesNotMatter) {
+  for (const auto& [name, config] : all_mixers()) {
+    const auto model = make_precise_nvs(config);
+    const TinyScene scene = tiny_scene(5, 8, 8, at::kDouble);
+    const TinyScene shuffled = scene.part(at::tensor({2, 0, 3, 1}, at::kLong));
+    const TinyScene target = scene.part(at::arange(4, 5));
+    const at::Tensor in_order = render_all(*model, *read(*model, scene.part(at::arange(4))), target);
+    EXPECT_LT(difference(render_all(*model, *read(*model, shuffled), target), in_order), 1e-9) << name;
+    EXPECT_LT(difference(forward_of(*model, scene.part(at::tensor({2, 0, 3, 1, 4}, at::kLong)), 1), in_order),
+              1e-9)
+        << name;
+    // And they do matter.
+    EXPECT_GT(difference(render_all(*model, *read(*model, scene.part(at::arange(3))), target), in_order),
+              1e-6)
+        << name;
+  }
+}
+
+TEST(NvsModel, NovelViewsDoNotSeeEachOther) {
+  for (const auto& [name, config] : all_mixers()) {
+    const auto model = make_precise_nvs(config);
+    const TinyScene scene = tiny_scene(5, 8, 8, at::kDouble);
+    const at::Tensor both = forward_of(*model, scene, 2);
+    const at::Tensor first = forward_of(*model, scene.part(at::arange(4)), 1);
+    EXPECT_LT(difference(both.narrow(0, 0, 1), first), 1e-12) << name;
+    const auto state = read(*model, scene.part(at::arange(3)));
+    const at::Tensor once = render_all(*model, *state, scene.part(at::arange(3, 4)));
+    render_all(*model, *state, scene.part(at::arange(4, 5)));
+    EXPECT_TRUE(render_all(*model, *state, scene.part(at::arange(3, 4))).equal(once)) << name;
+  }
+}
+
+TEST(NvsModel, AnyResolutionIsRendered) {
+  const auto model = make_nvs(tiny_nvs());
+  const TinyScene scene = tiny_scene(3, 8, 8);
+  const auto state = read(*model, scene);
+  EXPECT_EQ(model->render(*state, scene.intrinsics[0], scene.camera_to_world[0], 16, 4).sizes(),
+            at::IntArrayRef({3, 16, 4}));
+}
+
+TEST(NvsModel, InputViewsMayHaveDifferentSizes) {
+  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+    const auto model = make_precise_nvs(tiny_nvs(mixer));
+    const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble), other = tiny_scene(4, 4, 12, at::kDouble);
+    const auto views = [&](const std::vector<int64_t>& order) {
+      std::vector<at::Tensor> images, intrinsics, poses;
+      for (const int64_t i : order) {
+        const TinyScene& from = i % 2 == 0 ? scene : other;
+        images.push_back(from.images[i]);
+        intrinsics.push_back(from.intrinsics[i]);
+        poses.push_back(from.camera_to_world[i]);
+      }
+      const auto state = model->reconstruct(images, at::stack(intrinsics), at::stack(poses));
+      return render_all(*model, *state, scene.part(at::arange(1)));
+    };
+    EXPECT_LT(difference(views({0, 1, 2, 3}), views({0, 2, 1, 3})), 1e-9);
+  }
+}
+
+TEST(NvsModel, RecomputeChangesNoGradient) {
+  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+    const auto model = make_precise_nvs(tiny_nvs(mixer));
+    const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble);
+    const auto gradients = [&](bool recompute) {
+      model->set_recompute(recompute);
+      model->zero_grad();
+      forward_of(*model, scene, 2).square().sum().backward();
+      std::vector<at::Tensor> all;
+      for (const auto& parameter : model->parameters()) {
+        EXPECT_TRUE(parameter.grad().defined());
+        all.push_back(parameter.grad().clone());
+      }
+      return all;
+    };
+    const auto kept = gradients(false), again = gradients(true);
+    for (size_t i = 0; i < kept.size(); ++i) EXPECT_LT(difference(again[i], kept[i]), 1e-9);
+  }
+}
+
+// Who can know of whom: the pixels of an input view reach every target; a target's rays reach itself alone.
+TEST(NvsModel, InformationFlowsFromInputsToTargetsOnly) {
+  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+    const auto model = make_precise_nvs(tiny_nvs(mixer));
+    const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble);
+    const at::Tensor images = scene.images.narrow(0, 0, 2).unsqueeze(0), rays = scene.rays().unsqueeze(0);
+    const auto of_images = [&](const at::Tensor& x) {
+      return model->forward(x, rays.narrow(1, 0, 2), rays.narrow(1, 2, 2));
+    };
+    lact::testing::expect_same_mask(lact::testing::measured_dependence(of_images, images, 1),
+                                    at::ones({2, 2}, at::kBool), "targets on input images");
+    const auto of_rays = [&](const at::Tensor& x) { return model->forward(images, rays.narrow(1, 0, 2), x); };
+    lact::testing::expect_same_mask(
+        lact::testing::measured_dependence(of_rays, rays.narrow(1, 2, 2).contiguous(), 1),
+        at::eye(2, at::kLong).to(at::kBool), "targets on target rays");
+  }
+}
+
+TEST(NvsModel, BatchesAreIndependent) {
+  const auto model = make_precise_nvs(tiny_nvs());
+  const TinyScene a = tiny_scene(4, 8, 8, at::kDouble), b = tiny_scene(4, 8, 8, at::kDouble);
+  const at::Tensor images = at::stack({a.images, b.images}).narrow(1, 0, 3);
+  const at::Tensor rays = at::stack({a.rays(), b.rays()});
+  const at::Tensor both = model->forward(images, rays.narrow(1, 0, 3), rays.narrow(1, 3, 1));
+  EXPECT_LT(difference(both[1], forward_of(*model, b, 1)), 1e-9);
+}
+
+TEST(NvsModel, MistakesAreSentences) {
+  const auto model = make_nvs(tiny_nvs());
+  const TinyScene scene = tiny_scene(3, 8, 8);
+  EXPECT_SENTENCE(forward_of(*model, tiny_scene(3, 8, 10), 1),
+                  "8 x 10 pixels does not divide into patches of 4");
+  EXPECT_SENTENCE(model->reconstruct({}, scene.intrinsics, scene.camera_to_world), "no input views");
+  EXPECT_SENTENCE(model->reconstruct(scene.list(), scene.intrinsics.narrow(0, 0, 2), scene.camera_to_world),
+                  "the intrinsics have shape [2, 4], expected [3, 4]");
+  EXPECT_SENTENCE(
+      model->reconstruct({at::zeros({4, 8, 8})}, scene.intrinsics.narrow(0, 0, 1), scene.camera_to_world),
+      "image 0 has shape [4, 8, 8]");
+  const auto state = read(*model, scene);
+  EXPECT_SENTENCE(model->render(*state, scene.intrinsics[0], scene.camera_to_world[0], 9, 8), "9 x 8 pixels");
+  const at::Tensor rays = scene.rays().unsqueeze(0);
+  EXPECT_SENTENCE(model->forward(scene.images.unsqueeze(0), rays.narrow(1, 0, 2), rays),
+                  "the input rays have shape [1, 2, 9, 8, 8], expected [1, 3, 9, 8, 8]");
+}
+
+}  // namespace
+}  // namespace lact::models
