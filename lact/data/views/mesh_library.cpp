@@ -6,7 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/fnv.h"
-#include "lact/data/text/regular_file.h"
+#include "lact/io/regular_file.h"
 #include "lact/data/views/tracer/obj.h"
 
 namespace lact::data {
@@ -49,7 +49,7 @@ std::vector<MeshFile> find_mesh_files(const std::vector<std::string>& paths) {
     if (fs::is_directory(path, ignored)) {
       for (MeshFile& file : mesh_files_below(path)) files.push_back(std::move(file));
     } else {
-      regular_file_size(path);
+      io::regular_file_size(path);
       const fs::path file = path;
       files.push_back({path, (file.parent_path().filename() / file.filename()).generic_string()});
     }

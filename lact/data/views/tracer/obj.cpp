@@ -6,7 +6,7 @@
 #include <map>
 
 #include "lact/base/error.h"
-#include "lact/data/text/regular_file.h"
+#include "lact/io/regular_file.h"
 
 namespace lact::data::tracer {
 

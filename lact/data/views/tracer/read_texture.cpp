@@ -1,7 +1,7 @@
 #include <png.h>
 
 #include "lact/base/error.h"
-#include "lact/data/text/regular_file.h"
+#include "lact/io/regular_file.h"
 #include "lact/data/views/tracer/texture.h"
 
 namespace lact::data::tracer {
