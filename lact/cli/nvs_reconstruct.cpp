@@ -75,7 +75,7 @@ models::NvsScene read_into_scene(const NvsReconstructWords& words, const LoadedN
   options.piece_tokens = words.piece_tokens;
   std::optional<Progress> bar;
   options.on_piece = [&](int64_t done, int64_t total) {
-    if (!bar) bar.emplace("reconstruct", total);
+    if (!bar) bar.emplace("reconstruct", total, ProgressOptions{.done_at_start = done});
     bar->update(done, format_bytes(double(resident_bytes())));
   };
   models::NvsScene scene;

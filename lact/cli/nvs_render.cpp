@@ -65,6 +65,24 @@ std::vector<data::Camera> render_path(const NvsRenderWords& words, const std::st
   return data::turntable_cameras(turntable);
 }
 
+/// Whether all frames were written; Ctrl-C stops in between.
+bool render_frames(serve::NvsSource& scene, const std::vector<data::Camera>& path, io::FrameOutput& output) {
+  const Interrupt interrupt;
+  const auto start = std::chrono::steady_clock::now();
+  Progress progress("render", int64_t(path.size()));
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (interrupt.requested()) {
+      log::warn("stopped after {} of {} frames", i, path.size());
+      return false;
+    }
+    output.write(scene.render(path[i]));
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    progress.update(int64_t(i + 1), fmt::format("{:.2f} frames/s", double(i + 1) / seconds));
+  }
+  output.finish();
+  return true;
+}
+
 int run_nvs_render(const CLI::App& verb, const NvsRenderWords& words) {
   const std::string kind = render_path_word(words);
   check_option_groups(verb, kind);
@@ -79,24 +97,11 @@ int run_nvs_render(const CLI::App& verb, const NvsRenderWords& words) {
     data::check_patches(camera.height, camera.width, scene.patch_size());
     sizes.push_back({camera.height, camera.width});
   }
-  io::FrameOutput output(words.output, sizes, words.fps);
-
-  const Interrupt interrupt;
   const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  Progress progress("render", int64_t(path.size()));
-  for (size_t i = 0; i < path.size(); ++i) {
-    if (interrupt.requested()) {
-      log::warn("stopped after {} of {} frames", i, path.size());
-      return kInterrupted;
-    }
-    output.write(scene.render(path[i]));
-    progress.update(int64_t(i + 1), fmt::format("{:.2f} frames/s", double(i + 1) / seconds()));
-  }
-  output.finish();
-  const double total = seconds(), rate = double(path.size()) / total;
+  io::FrameOutput output(words.output, sizes, words.fps);
+  if (!render_frames(scene, path, output)) return kInterrupted;
+  const double total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+               rate = double(path.size()) / total;
   if (words.json) {
     const nlohmann::ordered_json json = {{"output", words.output},
                                          {"frames", path.size()},

@@ -109,7 +109,7 @@ VideoWriter::VideoWriter(const std::string& path, const VideoOptions& options)
 
 VideoWriter::~VideoWriter() {
   if (process_ > 0) {
-    kill(process_, SIGKILL);
+    kill(-process_, SIGKILL);  // and whatever it has started: start() made it a group
     wait_for_end();
   }
   if (pixels_ >= 0) close(pixels_);

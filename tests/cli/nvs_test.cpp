@@ -66,7 +66,7 @@ class NvsProgram : public ::testing::Test {
   /// A program named ffmpeg that stores the pixels it gets.
   std::string with_plain_ffmpeg() const {
     fs::create_directory(path("tools"));
-    write_file(path("tools/ffmpeg"), "#!/bin/sh\nfor last; do :; done\ncat >\"${last#file:}\"\n");
+    write_file(path("tools/ffmpeg"), "#!/bin/sh\nfor last; do :; done\nexec cat >\"${last#file:}\"\n");
     chmod(path("tools/ffmpeg").c_str(), 0755);
     return "PATH=" + quoted("tools") + ":\"$PATH\"";
   }

@@ -44,7 +44,7 @@ TEST_F(VideoWriterWithScript, HandsOverEveryByteInOrder) {
   write_file(path, "old");
   const at::Tensor first = at::arange(18, at::kByte).view({2, 3, 3});
   const at::Tensor second = first.add(100).transpose(0, 1).contiguous().transpose(0, 1);
-  VideoWriter writer(path, script("cat >\"$out\"\n"));
+  VideoWriter writer(path, script("exec cat >\"$out\"\n"));
   writer.write(first);
   writer.write(second);
   EXPECT_EQ(read_file(path), "old");
@@ -88,14 +88,14 @@ TEST_F(VideoWriterWithScript, AProgramThatStopsEarlyDoesNotEndOurs) {
 
 TEST_F(VideoWriterWithScript, WithoutAnEndNothingIsLeft) {
   {
-    VideoWriter writer(folder_ / "x.mp4", script("cat >\"$out\"\n"));
+    VideoWriter writer(folder_ / "x.mp4", script("exec cat >\"$out\"\n"));
     writer.write(at::zeros({2, 3, 3}, at::kByte));
   }
   EXPECT_THAT(folder_.names(), ElementsAre());
 }
 
 TEST_F(VideoWriterWithScript, MistakesAreSentences) {
-  VideoOptions options = script("cat >\"$out\"\n");
+  VideoOptions options = script("exec cat >\"$out\"\n");
   EXPECT_SENTENCE(VideoWriter(folder_ / "x.avi", options), "as .mp4 or .gif");
   EXPECT_SENTENCE(VideoWriter(folder_ / "no/x.mp4", options), "does not exist");
   {
