@@ -12,8 +12,8 @@
 #include "lact/base/progress.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/nvs.h"
+#include "lact/data/views/frame_choice.h"
 #include "lact/data/views/load_views.h"
-#include "lact/data/views/normalize.h"
 #include "lact/data/views/preprocess.h"
 #include "lact/data/views/select.h"
 #include "lact/io/atomic_file.h"
@@ -26,7 +26,7 @@ namespace {
 
 struct NvsReconstructWords {
   NvsWords nvs;
-  std::string photos, size, output;
+  std::string photos, size, frame, output;
   data::SceneOptions scene;
   data::ViewChoice selection = data::ViewChoice::kmeans;
   int64_t views = 0, piece_tokens = models::ReconstructOptions{}.piece_tokens;
@@ -47,6 +47,13 @@ models::ViewSize reconstruct_size(const NvsReconstructWords& words, const Loaded
   return {side, side};
 }
 
+data::FrameChoice reconstruct_frame(const NvsReconstructWords& words, const LoadedNvs& nvs) {
+  const std::string word = words.frame.empty() ? models::read_nvs_training(nvs.path).frame : words.frame;
+  auto choice = data::FrameChoice::mean_pose;
+  if (!word.empty()) options::read(options::Json(word), choice, "frame");
+  return choice;
+}
+
 std::vector<int64_t> chosen_views(const NvsReconstructWords& words, const data::Scene& photos) {
   std::vector<int64_t> all(photos.views.size());
   std::iota(all.begin(), all.end(), 0);
@@ -60,9 +67,9 @@ std::vector<int64_t> chosen_views(const NvsReconstructWords& words, const data::
 /// Photos are decoded when their piece is read and forgotten afterwards.
 models::NvsScene read_into_scene(const NvsReconstructWords& words, const LoadedNvs& nvs,
                                  const data::Scene& photos, const std::vector<int64_t>& chosen,
-                                 const models::ViewSize& size) {
+                                 const models::ViewSize& size, data::FrameChoice choice) {
   // Of all cameras: what is rendered lies where they are, also when few of them are read.
-  const data::SceneFrame frame = data::mean_pose_frame(data::cameras_of(photos));
+  const data::SceneFrame frame = data::scene_frame(data::cameras_of(photos), choice);
   data::ViewLoader loader(photos, size.height, size.width);
   std::vector<data::Camera> cameras;
   const auto load = [&](int64_t first, int64_t count) -> models::InputViews {
@@ -97,9 +104,10 @@ void run_nvs_reconstruct(const NvsReconstructWords& words) {
   const models::ViewSize size = reconstruct_size(words, nvs);
   const int64_t patch = nvs.model->config().patch_size;
   data::check_patches(size.height, size.width, patch);
+  const data::FrameChoice frame = reconstruct_frame(words, nvs);
 
   const auto start = std::chrono::steady_clock::now();
-  models::NvsScene scene = read_into_scene(words, nvs, photos, chosen, size);
+  models::NvsScene scene = read_into_scene(words, nvs, photos, chosen, size, frame);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   // The shipped weights are found again by themselves, wherever they are.
   if (!words.nvs.model.empty()) scene.model_path = std::filesystem::absolute(nvs.path).lexically_normal();
@@ -114,6 +122,7 @@ void run_nvs_reconstruct(const NvsReconstructWords& words) {
                                          {"chosen", chosen},
                                          {"height", size.height},
                                          {"width", size.width},
+                                         {"frame", std::string(options::word_of(frame))},
                                          {"tokens", tokens},
                                          {"seconds", seconds},
                                          {"tokens_per_second", double(tokens) / seconds},
@@ -153,6 +162,11 @@ void add_nvs_reconstruct(CLI::App& task) {
       "--size", words->size,
       "Pixels of the photos for the model, N (a square) or HxW, whole patches; by default what the "
       "model was trained on, or 256");
+  verb->add_option(
+      "--frame", words->frame,
+      "Coordinates of the scene for the model: given (as in the camera file), mean_pose (the mean "
+      "camera is the origin) or object (what the photos look at is the origin, z up); by default "
+      "what the model was trained on, or mean_pose");
   verb->add_option("--piece-tokens", words->piece_tokens,
                    "Tokens that pass through a layer together: fewer take less memory")
       ->check(CLI::PositiveNumber)

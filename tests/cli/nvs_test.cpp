@@ -104,6 +104,20 @@ TEST_F(NvsProgram, ACameraPathIsGivenInTheCoordinatesOfThePhotos) {
   EXPECT_EQ(frame("resized", 2).sizes(), at::IntArrayRef({4, 8, 3}));
 }
 
+TEST_F(NvsProgram, TheModelsCoordinatesAreAChoice) {
+  const auto place = [&](const std::string& frame) {
+    EXPECT_EQ(reconstruct("--frame " + frame)["frame"], frame);
+    const auto model = models::load_nvs(path("model"));
+    const auto scene = models::load_scene(path("scene.fw"), *model, models::fingerprint(*model));
+    return scene.camera_to_world.select(2, 3).narrow(1, 0, 3).norm(2, 1);
+  };
+  EXPECT_TRUE(at::allclose(place("given"), at::full({3}, 3.f)));  // where the photos' file has them
+  EXPECT_TRUE(at::allclose(place("object"), at::full({3}, 2.7f), 1e-2));
+  render("--views -o " + quoted("views"));
+  render("--camera " + kPhotos + " -o " + quoted("path"));
+  EXPECT_TRUE(frame("path", 1).equal(frame("views", 1)));
+}
+
 TEST_F(NvsProgram, GoesAroundAndFromViewToView) {
   reconstruct();
   EXPECT_EQ(render("--turntable --frames 5 --size 8x12 -o " + quoted("around"))["frames"], 5);
@@ -162,12 +176,13 @@ TEST_F(NvsProgram, ChoosesPhotosAndTheirSize) {
     EXPECT_EQ(reconstruct("--views 2 --seed 3 --selection " + selection)["chosen"], chosen) << selection;
   }
   EXPECT_EQ(reconstruct("--views 2 --selection every")["chosen"], (std::vector<int>{0, 1}));
-  models::save_nvs(path("model"), *make_nvs(tiny_nvs()), at::kFloat, models::ViewSize{4, 8});
+  models::save_nvs(path("model"), *make_nvs(tiny_nvs()), at::kFloat, {models::ViewSize{4, 8}, "given"});
   const auto trained =
       json_of(run_program("nvs reconstruct --json " + kPhotos + " --precision bf16 --model " +
                           quoted("model") + " -o " + quoted("scene.fw")));
   EXPECT_EQ(trained["height"], 4);
   EXPECT_EQ(trained["width"], 8);
+  EXPECT_EQ(trained["frame"], "given");
 }
 
 TEST_F(NvsProgram, PiecesGiveTheSameScene) {
@@ -203,6 +218,7 @@ TEST_F(NvsProgram, MistakesOfReconstructAreSentencesAndLeaveNoFile) {
   expect_mistake(begin + kPhotos + " --views 4", "4 views were asked for, but there are 3");
   expect_mistake(begin + kPhotos + " --selection best", "best");
   expect_mistake(begin + kPhotos + " --precision f16", "precision");
+  expect_mistake(begin + kPhotos + " --size 8 --frame upside_down", "one of given, mean_pose, object");
   expect_mistake(begin + "/nowhere", "/nowhere: no such file or folder");
   expect_mistake("nvs reconstruct --model /nowhere -o " + quoted("scene.fw") + " " + kPhotos,
                  "/nowhere: is not a model folder");
