@@ -11,7 +11,6 @@ namespace lact::data::tracer {
 
 namespace {
 
-constexpr double kUsualDistance = 2.7;
 constexpr double kUsualFocal = 1.072;
 constexpr double kDegree = std::numbers::pi / 180;
 
