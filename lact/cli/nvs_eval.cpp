@@ -39,15 +39,26 @@ Enum read_word(const std::string& word, const char* option) {
   return value;
 }
 
-/// As asked for, or that of the first model's training.
-models::ViewSize view_size(const NvsEvalWords& words) {
-  if (!words.size.empty()) return parse_view_size(words.size, "--size");
-  return models::trained_size(named_folders(words.models).front().folder).value_or(kUsualSize);
+std::vector<eval::NamedNvs> load_models(const NvsEvalWords& words, NvsEvaluation& result) {
+  auto folders = named_folders(words.models);
+  if (folders.empty()) folders.push_back({"shipped weights", ""});
+  std::vector<eval::NamedNvs> models;
+  for (const auto& [name, folder] : folders) {
+    const LoadedNvs loaded = load_nvs_model({folder, words.precision});
+    int64_t parameters = 0;
+    for (const auto& weight : loaded.model->parameters()) parameters += weight.numel();
+    const auto mixer = options::word_of(loaded.model->config().mixer);
+    result.models.push_back({name, loaded.path, std::string(mixer), parameters});
+    models.push_back({name, loaded.model});
+  }
+  return models;
 }
 
-data::TestOptions test_options(const NvsEvalWords& words) {
+/// `model` is the folder of the first model: pictures have the size of its training unless one is given.
+data::TestOptions test_options(const NvsEvalWords& words, const std::string& model) {
   data::TestOptions test = words.test;
-  const models::ViewSize size = view_size(words);
+  const models::ViewSize size = words.size.empty() ? models::trained_size(model).value_or(kUsualSize)
+                                                   : parse_view_size(words.size, "--size");
   test.height = size.height;
   test.width = size.width;
   test.inputs = read_word<data::ViewChoice>(words.inputs, "inputs");
@@ -68,19 +79,6 @@ std::vector<data::TestCase> test_cases(const NvsEvalWords& words, const data::Te
       log::info("{}: too few views to read {} of them, which is left out", one.name,
                 fmt::join(one.left_out, " or "));
   return cases;
-}
-
-std::vector<eval::NamedNvs> load_models(const NvsEvalWords& words, NvsEvaluation& result) {
-  std::vector<eval::NamedNvs> models;
-  for (const auto& [name, folder] : named_folders(words.models)) {
-    const auto model = load_nvs_model({folder, words.precision}).model;
-    data::check_patches(result.test.height, result.test.width, model->config().patch_size);
-    int64_t parameters = 0;
-    for (const auto& weight : model->parameters()) parameters += weight.numel();
-    result.models.push_back({name, folder, std::string(options::word_of(model->config().mixer)), parameters});
-    models.push_back({name, model});
-  }
-  return models;
 }
 
 /// Writes the sheets while they come, and keeps the first of each group for the report.
@@ -109,8 +107,10 @@ class SheetWriter {
 
 void run_nvs_eval(const NvsEvalWords& words) {
   NvsEvaluation result;
-  result.test = test_options(words);
   const auto models = load_models(words, result);
+  result.test = test_options(words, result.models[0].folder);
+  for (const auto& [name, model] : models)
+    data::check_patches(result.test.height, result.test.width, model->config().patch_size);
   std::optional<models::Lpips> lpips;
   if (words.lpips.empty()) {
     log::info("LPIPS is left out: name the folder of its weights by --lpips");
@@ -176,8 +176,9 @@ void add_nvs_eval(CLI::App& task) {
       "Example: lact nvs eval --model lact=run --model full=baseline --counts 2,4,8,16,32 -o out\n"
       "         lact nvs eval --model run --meshes meshes --y-up classic --lpips weights -o out\n"
       "         lact nvs eval --model run --photos fox --photos bust/sparse/0 --size 128x96 -o out");
-  verb->add_option("-m,--model", words->models, "Model folder, or NAME=FOLDER; may be given repeatedly")
-      ->required()
+  verb->add_option(
+          "-m,--model", words->models,
+          "Model folder, or NAME=FOLDER; may be given repeatedly. By default the weights that come with lact")
       ->allow_extra_args(false);
   verb->add_option("--size", words->size,
                    "pixels of a side, or HEIGHTxWIDTH; by default as the first model was trained, or 128");
