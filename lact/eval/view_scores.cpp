@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <utility>
 
 #include "lact/base/error.h"
 #include "lact/data/views/picture_sheet.h"

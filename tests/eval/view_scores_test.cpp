@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "lact/data/views/picture_sheet.h"
 #include "lact/data/views/preprocess.h"
