@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lact/base/error.h"
-#include "lact/data/views/picture_sheet.h"
+#include "lact/io/picture_sheet.h"
 #include "lact/data/views/preprocess.h"
 
 namespace lact::eval {
@@ -42,7 +42,7 @@ at::Tensor comparison_sheet(const at::Tensor& truth, const std::vector<std::vect
       for (const at::Tensor& pictures : of_model) rows.back().push_back(pictures[target]);
     }
   }
-  return data::picture_sheet(rows);
+  return io::picture_sheet(rows);
 }
 
 /// What is built on first use (thread pools, packed weights) must not count as time of the first scene.

@@ -9,7 +9,7 @@
 #include "lact/base/error.h"
 #include "lact/base/options.h"
 #include "lact/base/random.h"
-#include "lact/data/views/picture_sheet.h"
+#include "lact/io/picture_sheet.h"
 #include "lact/io/png.h"
 #include "lact/models/nvs/folder.h"
 #include "lact/ops/losses.h"
@@ -184,7 +184,7 @@ void NvsTask::write_samples(const at::Tensor& truth, const at::Tensor& rendered)
   std::filesystem::create_directories(options_.samples);
   const int64_t step = last_batch_ / options_.accumulate + 1;
   io::write_png((std::filesystem::path(options_.samples) / fmt::format("step_{:07}.png", step)).string(),
-                data::picture_sheet(rows));
+                io::picture_sheet(rows));
 }
 
 void NvsTask::export_model(const std::string& folder) {
