@@ -8,6 +8,8 @@ install(TARGETS lact_program)
 install(DIRECTORY lact/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lact FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/configs FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY bench/peers/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/peers FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY weights/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/weights OPTIONAL FILES_MATCHING
+  PATTERN "*.json" PATTERN "*.safetensors")
 install(EXPORT lactTargets NAMESPACE lact:: DESTINATION ${LACT_CMAKE_DIR})
 configure_package_config_file(cmake/lactConfig.cmake.in ${CMAKE_BINARY_DIR}/lactConfig.cmake
   INSTALL_DESTINATION ${LACT_CMAKE_DIR})

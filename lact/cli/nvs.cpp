@@ -1,4 +1,4 @@
-// `lact nvs`: the verbs of novel view synthesis.
+// `lact nvs`: the verbs of view synthesis.
 #include "lact/cli/nvs.h"
 
 #include <CLI/CLI.hpp>
@@ -8,11 +8,16 @@
 namespace lact::cli {
 
 void add_nvs(CLI::App& program, int& exit_code) {
-  auto* task = program.add_subcommand("nvs", "Novel view synthesis: train, reconstruct, render, view");
+  auto* task = program.add_subcommand(
+      "nvs", "View synthesis: from photos with cameras to a scene you can fly through");
   task->require_subcommand(0, 1);
   show_help_when_alone(*task);
   task->fallthrough();
+  add_nvs_reconstruct(*task);
+  add_nvs_render(*task, exit_code);
+  add_nvs_view(*task, exit_code);
   add_nvs_train(*task, exit_code);
+  add_nvs_eval(*task);
 }
 
 }  // namespace lact::cli

@@ -1,5 +1,12 @@
-// The verbs of `lact nvs`, one file each.
+// The verbs of `lact nvs`, one file each, and what they share.
 #pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "lact/models/nvs/model.h"
+#include "lact/serve/nvs_source.h"
 
 namespace CLI {
 class App;
@@ -8,5 +15,34 @@ class App;
 namespace lact::cli {
 
 void add_nvs_train(CLI::App& task, int& exit_code);
+void add_nvs_eval(CLI::App& task);
+void add_nvs_reconstruct(CLI::App& task);
+void add_nvs_render(CLI::App& task, int& exit_code);
+void add_nvs_view(CLI::App& task, int& exit_code);
+
+/// Which model to run, and how.
+struct NvsWords {
+  std::string model, precision = "f32";
+};
+void add_nvs_options(CLI::App& verb, NvsWords& words);
+
+/// The weights that come with the program; "" where there are none.
+std::string shipped_nvs();
+
+struct LoadedNvs {
+  std::shared_ptr<models::NvsModel> model;
+  std::string path;  ///< the folder or checkpoint file
+  std::string fingerprint;
+};
+
+/// The named model, or the shipped weights.
+LoadedNvs load_nvs_model(const NvsWords& words);
+
+/// A scene file with its model: the named one, or the one at the place that the file remembers, or the
+/// shipped weights. `full_side` as in serve::NvsSourceOptions.
+serve::NvsSource load_nvs_scene(const std::string& file, const NvsWords& words, int64_t full_side = 0);
+
+/// "256" is a square, "256x384" height and width. `option` is for errors.
+models::ViewSize parse_view_size(const std::string& text, const std::string& option);
 
 }  // namespace lact::cli

@@ -47,55 +47,44 @@ fs::path resolve_target(const std::string& path) {
   return path;
 }
 
-/// A new file beside `target`, removed again unless it is renamed.
-class TemporaryFile {
- public:
-  TemporaryFile(const fs::path& target, const std::string& path) : path_(path), target_(target) {
-    static std::atomic<uint64_t> counter = 0;
-    do {
-      name_ = fmt::format("{}.{}-{}.tmp", target_.string(), getpid(), counter++);
-      // O_EXCL: a name left by an earlier process is never written into, the next number is tried.
-      descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (descriptor_ < 0 && (errno == EEXIST || errno == EINTR));
-    if (descriptor_ < 0) cannot_write(path_, errno);
-  }
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-    if (!renamed_) unlink(name_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  int descriptor() const { return descriptor_; }
-
-  void rename_to_target() {
-    if (fsync(descriptor_) != 0) cannot_write(path_, errno);
-    // close() reports late write errors of network file systems, and frees the descriptor even when it fails.
-    if (close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, errno);
-    if (std::rename(name_.c_str(), target_.c_str()) != 0) cannot_write(path_, errno);
-    renamed_ = true;
-    sync_folder();
-  }
-
- private:
-  /// Makes the new name survive a power cut. Some file systems cannot do it; the file is complete all the
-  /// same.
-  void sync_folder() const {
-    const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
-    const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    fsync(descriptor);
-    close(descriptor);
-  }
-
-  const std::string& path_;
-  fs::path target_;
-  std::string name_;
-  int descriptor_ = -1;
-  bool renamed_ = false;
-};
-
 }  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(resolve_target(path).string()) {
+  static std::atomic<uint64_t> counter = 0;
+  do {
+    name_ = fmt::format("{}.{}-{}.tmp", target_, getpid(), counter++);
+    // O_EXCL: a name left by an earlier process is never written into, the next number is tried.
+    descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && (errno == EEXIST || errno == EINTR));
+  if (descriptor_ < 0) cannot_write(path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!committed_) unlink(name_.c_str());
+}
+
+void AtomicFile::commit() {
+  LACT_ASSERT(descriptor_ >= 0);
+  if (fsync(descriptor_) != 0) cannot_write(path_, errno);
+  // close() reports late write errors of network file systems, and frees the descriptor even when it fails.
+  if (close(std::exchange(descriptor_, -1)) != 0) cannot_write(path_, errno);
+  if (std::rename(name_.c_str(), target_.c_str()) != 0) cannot_write(path_, errno);
+  committed_ = true;
+  sync_folder();
+}
+
+/// Makes the new name survive a power cut. Some file systems cannot do it; the file is complete all the same.
+void AtomicFile::sync_folder() const {
+  const fs::path target(target_);
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+void check_can_write(const std::string& path) { const AtomicFile file(path); }
 
 void FileWriter::write(const void* bytes, size_t count) {
   const char* next = static_cast<const char*>(bytes);
@@ -109,10 +98,10 @@ void FileWriter::write(const void* bytes, size_t count) {
 }
 
 void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& write_contents) {
-  TemporaryFile file(resolve_target(path), path);
+  AtomicFile file(path);
   FileWriter writer(file.descriptor(), path);
   write_contents(writer);
-  file.rename_to_target();
+  file.commit();
 }
 
 }  // namespace lact::io

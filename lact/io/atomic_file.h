@@ -23,9 +23,35 @@ class FileWriter {
   const std::string& path_;
 };
 
+/// A new, empty file beside the one at `path`. Without commit() it is removed again and the old file stays. A
+/// symbolic link is followed; a folder or device is an error.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  /// For another program that writes it.
+  const std::string& temporary_name() const { return name_; }
+
+  /// Syncs the bytes to the disk and gives the file its name; once.
+  void commit();
+
+ private:
+  void sync_folder() const;
+
+  std::string path_, target_, name_;
+  int descriptor_ = -1;
+  bool committed_ = false;
+};
+
+/// Throws a sentence if the file could not be written: for work that takes long before it writes.
+void check_can_write(const std::string& path);
+
 /// Replaces the file at `path` by what `write_contents` writes. What it throws passes through, and the old
-/// file stays. A symbolic link is followed; a folder or device is an error. Callers in several threads or
-/// processes do not mix.
+/// file stays. Callers in several threads or processes do not mix.
 void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& write_contents);
 
 }  // namespace lact::io

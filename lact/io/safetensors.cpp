@@ -40,6 +40,13 @@ SafetensorsHeader read_header(std::ifstream& stream, const std::string& path, ui
   return parse_safetensors_header(path, json, file_bytes - kLengthBytes - length);
 }
 
+SafetensorsHeader open_and_read_header(std::ifstream& stream, const std::string& path) {
+  const uint64_t file_bytes = regular_file_size(path);
+  stream.open(path, std::ios::binary);
+  LACT_CHECK(stream, "{}: cannot be opened for reading", path);
+  return read_header(stream, path, file_bytes);
+}
+
 at::Tensor allocate(const std::string& path, const TensorEntry& entry) {
   try {
     return at::empty(entry.shape, entry.dtype);
@@ -98,15 +105,18 @@ SafetensorsHeader lay_out(const std::string& path, const TensorFile& file) {
 }  // namespace
 
 TensorFile read_safetensors(const std::string& path) {
-  const uint64_t file_bytes = regular_file_size(path);
-  std::ifstream stream(path, std::ios::binary);
-  LACT_CHECK(stream, "{}: cannot be opened for reading", path);
-  SafetensorsHeader header = read_header(stream, path, file_bytes);
+  std::ifstream stream;
+  SafetensorsHeader header = open_and_read_header(stream, path);
   TensorFile file;
   // The entries lie one behind the other, so the stream already stands at each tensor's first byte.
   for (const auto& entry : header.entries) file.tensors[entry.name] = read_tensor(stream, path, entry);
   file.metadata = std::move(header.metadata);
   return file;
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const std::string& path) {
+  std::ifstream stream;
+  return open_and_read_header(stream, path).metadata;
 }
 
 void write_safetensors(const std::string& path, const TensorFile& file) {

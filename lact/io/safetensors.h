@@ -19,6 +19,9 @@ struct TensorFile {
 /// the field.
 TensorFile read_safetensors(const std::string& path);
 
+/// The metadata alone; the header is checked, no tensor is read.
+std::map<std::string, std::string> read_safetensors_metadata(const std::string& path);
+
 /// Tensors of any device and strides, in one of the types F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL; written
 /// atomically. Equal contents give equal bytes.
 void write_safetensors(const std::string& path, const TensorFile& file);

@@ -92,6 +92,30 @@ TEST(AtomicFile, AMissingFolderIsNamed) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
+TEST(AtomicFile, CanBeAskedBeforeTheWork) {
+  TemporaryFolder folder;
+  write_file(folder / "a", "old");
+  check_can_write(folder / "a");
+  check_can_write(folder / "b");
+  EXPECT_EQ(read_file(folder / "a"), "old");
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+  EXPECT_THAT(testing::sentence_of<Error>([&] { check_can_write(folder / "no/file"); }),
+              HasSubstr("does not exist"));
+}
+
+TEST(AtomicFile, AnotherProgramMayWriteIt) {
+  TemporaryFolder folder;
+  {
+    AtomicFile file(folder / "a");
+    write_file(file.temporary_name(), "written elsewhere");
+    EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+    file.commit();
+    EXPECT_EQ(read_file(folder / "a"), "written elsewhere");
+  }
+  { const AtomicFile dropped(folder / "b"); }
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+}
+
 TEST(AtomicFile, AFileInPlaceOfTheFolderIsNamed) {
   TemporaryFolder folder;
   write_file(folder / "a", "a file");

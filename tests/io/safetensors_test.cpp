@@ -78,6 +78,13 @@ TEST(Safetensors, MetadataAndUnusualNamesComeBack) {
   for (const auto& [name, tensor] : file.tensors) expect_equal(read.tensors.at(name), tensor);
 }
 
+TEST(Safetensors, MetadataCanBeReadAlone) {
+  const TemporaryFolder folder;
+  const TensorFile file = {{{"a", at::ones({3})}}, {{"kind", "note"}}};
+  write_safetensors(folder / "x", file);
+  EXPECT_EQ(read_safetensors_metadata(folder / "x"), file.metadata);
+}
+
 TEST(Safetensors, AFileMayBeEmptyOrHoldMetadataAlone) {
   EXPECT_TRUE(round_trip({}).tensors.empty());
   EXPECT_EQ(round_trip({{}, {{"kind", "note"}}}).metadata.at("kind"), "note");

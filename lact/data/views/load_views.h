@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,23 @@ struct DecodedView {
 /// scaled; another shape is an error.
 DecodedView decode_view(const View& view);
 
-/// The chosen views in this order, resized to cover `height` x `width`, cropped, on white. Says so once where
+/// Gives views in the order asked for, resized to cover `height` x `width`, cropped, on white. Says once that
 /// photos have another size than the camera file states.
+class ViewLoader {
+ public:
+  /// `scene` must outlive the loader.
+  ViewLoader(const Scene& scene, int64_t height, int64_t width)
+      : scene_(scene), height_(height), width_(width) {}
+
+  PosedImages load(std::span<const int64_t> indices);
+
+ private:
+  const Scene& scene_;
+  int64_t height_, width_;
+  bool told_ = false;
+};
+
+/// All of them at once.
 PosedImages load_views(const Scene& scene, const std::vector<int64_t>& indices, int64_t height,
                        int64_t width);
 

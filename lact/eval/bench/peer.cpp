@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "lact/base/data_folder.h"
 #include "lact/base/error.h"
 #include "lact/base/threads.h"
 #include "lact/kernels/isa.h"
@@ -54,20 +55,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 }  // namespace
 
-std::string find_peers() {
-  std::error_code ignored;
-  std::vector<fs::path> starts = {fs::read_symlink("/proc/self/exe", ignored),
-                                  fs::current_path(ignored) / "x"};
-  for (auto folder : starts) {
-    while (folder.has_relative_path()) {
-      folder = folder.parent_path();
-      for (const char* place : {"bench/peers", "share/lact/peers"}) {
-        if (fs::exists(folder / place / "serve.py", ignored)) return (folder / place).string();
-      }
-    }
-  }
-  return "";
-}
+std::string find_peers() { return find_data_folder({"bench/peers", "peers", "serve.py"}); }
 
 Peer::Peer(const PeerOptions& options) : options_(options) {
   if (options_.folder.empty()) options_.folder = find_peers();

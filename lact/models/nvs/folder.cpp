@@ -52,12 +52,15 @@ Tensors read_checkpoint(const std::string& file) {
   return file.ends_with(".safetensors") ? io::read_safetensors(file).tensors : read_pt_model(file);
 }
 
+std::string config_file(const std::string& folder) {
+  return (std::filesystem::path(folder) / "config.json").string();
+}
+
 }  // namespace
 
 NvsConfig read_nvs_config(const std::string& folder) {
-  namespace fs = std::filesystem;
-  LACT_CHECK(fs::is_directory(folder), "{}: is not a model folder", folder);
-  const std::string file = (fs::path(folder) / "config.json").string();
+  LACT_CHECK(std::filesystem::is_directory(folder), "{}: is not a model folder", folder);
+  const std::string file = config_file(folder);
   const options::Json json = options::read_json_file(file);
   LACT_CHECK(json.is_object() && json.contains("model_type") && json["model_type"] == kNvsType,
              "{}: model_type is not {}, so it is no view-synthesis model", file, kNvsType);
@@ -70,6 +73,26 @@ NvsConfig read_nvs_config(const std::string& folder) {
     fail("{}: {}", file, error.what());
   }
   return config;
+}
+
+NvsTraining read_nvs_training(const std::string& folder_or_file) {
+  NvsTraining training;
+  if (std::filesystem::is_regular_file(folder_or_file)) return training;
+  const std::string file = config_file(folder_or_file);
+  const options::Json json = options::read_json_file(file);
+  LACT_CHECK(json.is_object(), "{}: is not an object", file);
+  std::vector<int64_t> sides;
+  try {
+    if (json.contains("image_size")) options::read(json["image_size"], sides, "image_size");
+    if (json.contains("frame")) options::read(json["frame"], training.frame, "frame");
+  } catch (const Error& error) {
+    fail("{}: {}", file, error.what());
+  }
+  if (!json.contains("image_size")) return training;
+  LACT_CHECK(sides.size() == 2 && sides[0] > 0 && sides[1] > 0,
+             "{}: image_size is {}, expected [height, width]", file, json["image_size"].dump());
+  training.image_size = ViewSize{sides[0], sides[1]};
+  return training;
 }
 
 std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file) {
@@ -90,19 +113,22 @@ void load_nvs_weights(NvsModel& model, const std::string& file) {
   load_foreign(model, nvs_names(model), read_checkpoint(file), file);
 }
 
-void save_nvs_config(const std::string& folder, const NvsConfig& config) {
+void save_nvs_config(const std::string& folder, const NvsConfig& config, const NvsTraining& training) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   LACT_CHECK(!error, "{}: cannot be created: {}", folder, error.message());
-  const options::Json json = {{"model_type", kNvsType}, {"model", options::write(config)}};
-  io::write_file_atomically((std::filesystem::path(folder) / "config.json").string(),
+  options::Json json = {{"model_type", kNvsType}, {"model", options::write(config)}};
+  if (training.image_size) json["image_size"] = {training.image_size->height, training.image_size->width};
+  if (!training.frame.empty()) json["frame"] = training.frame;
+  io::write_file_atomically(config_file(folder),
                             [&](io::FileWriter& file) { file.write(json.dump(2) + "\n"); });
 }
 
-void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType type) {
+void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType type,
+              const NvsTraining& training) {
   LACT_CHECK(type == at::kFloat || type == at::kBFloat16,
              "{}: weights are saved as float32 or bfloat16, not as {}", folder, toString(type));
-  save_nvs_config(folder, model.config());
+  save_nvs_config(folder, model.config(), training);
   Tensors tensors = export_foreign(model, nvs_names(model));
   for (auto& [name, tensor] : tensors) tensor = tensor.to(type);
   io::write_tensor_folder(folder, tensors);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "lact/models/nvs/model.h"
@@ -12,6 +13,18 @@ namespace lact::models {
 
 /// The config alone; nothing is built.
 NvsConfig read_nvs_config(const std::string& folder);
+
+/// What a model was trained on last, as far as the folder's config.json tells: how it is used best.
+struct NvsTraining {
+  std::optional<ViewSize> image_size = {};  ///< "image_size": [height, width]
+  std::string frame = {};  ///< "frame": the coordinates of scenes, a word of data::FrameChoice
+};
+
+/// Nothing is known of a checkpoint file.
+NvsTraining read_nvs_training(const std::string& folder_or_file);
+inline std::optional<ViewSize> trained_size(const std::string& folder_or_file) {
+  return read_nvs_training(folder_or_file).image_size;
+}
 
 /// A folder, or a checkpoint file; the sizes of a file are those of its tensors.
 std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file);
@@ -22,8 +35,9 @@ void load_nvs_weights(NvsModel& model, const std::string& file);
 
 /// Creates the folder if it is missing. The config is written first, the tensors replace older ones
 /// atomically. `type` is float32 or bfloat16, which takes half the space.
-void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType type = at::kFloat);
-void save_nvs_config(const std::string& folder, const NvsConfig& config);
+void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType type = at::kFloat,
+              const NvsTraining& training = {});
+void save_nvs_config(const std::string& folder, const NvsConfig& config, const NvsTraining& training = {});
 
 /// 16 hexadecimal digits that differ when any weight or size differs.
 std::string fingerprint(const NvsModel& model);

@@ -23,25 +23,27 @@ at::Tensor posed(const at::Tensor& rays, const at::Tensor& images) {
 
 /// Consecutive views of one size: their tokens pass through a layer together.
 struct Piece {
-  int64_t first = 0, count = 0, height = 0, width = 0;
+  int64_t first = 0, count = 0;
+  ViewSize size = {};
   at::Tensor x = {};  ///< [1, T, M]
 };
 
-std::vector<Piece> pieces_of(const std::vector<at::Tensor>& images, int64_t patch, int64_t piece_tokens) {
+std::vector<Piece> pieces_of(const std::vector<ViewSize>& sizes, int64_t patch, int64_t piece_tokens) {
   std::vector<Piece> pieces;
-  for (size_t i = 0; i < images.size(); ++i) {
-    const at::Tensor& image = images[i];
-    LACT_CHECK(image.dim() == 3 && image.size(0) == kColorChannels && image.is_floating_point(),
-               "[nvs] image {} has shape {} and type {}, expected [3, H, W] of floating point numbers", i,
-               image.sizes().vec(), toString(image.scalar_type()));
-    const int64_t tokens = nn::patches_of(image.size(1), image.size(2), patch);
-    const bool fits = !pieces.empty() && pieces.back().height == image.size(1) &&
-                      pieces.back().width == image.size(2) &&
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t tokens = nn::patches_of(sizes[i].height, sizes[i].width, patch);
+    const bool fits = !pieces.empty() && pieces.back().size == sizes[i] &&
                       (pieces.back().count + 1) * tokens <= piece_tokens;
-    if (!fits) pieces.push_back({int64_t(i), 0, image.size(1), image.size(2)});
+    if (!fits) pieces.push_back({int64_t(i), 0, sizes[i]});
     ++pieces.back().count;
   }
   return pieces;
+}
+
+void check_input_image(const at::Tensor& image, int64_t index) {
+  LACT_CHECK(image.dim() == 3 && image.size(0) == kColorChannels && image.is_floating_point(),
+             "[nvs] image {} has shape {} and type {}, expected [3, H, W] of floating point numbers", index,
+             image.sizes().vec(), toString(image.scalar_type()));
 }
 
 void check_views(const at::Tensor& images, const at::Tensor& input_rays, const at::Tensor& target_rays) {
@@ -128,14 +130,47 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<at::Tensor>& i
   LACT_CHECK(views > 0, "[nvs] there are no input views, expected at least 1");
   LACT_CHECK(intrinsics.dim() == 2 && intrinsics.size(0) == views,
              "[nvs] the intrinsics have shape {}, expected [{}, 4]", intrinsics.sizes().vec(), views);
-  std::vector<Piece> pieces = pieces_of(images, config_.patch_size, options.piece_tokens);
+  std::vector<ViewSize> sizes;
+  for (int64_t i = 0; i < views; ++i) {
+    check_input_image(images[size_t(i)], i);
+    sizes.push_back({images[size_t(i)].size(1), images[size_t(i)].size(2)});
+  }
+  const auto range = [&](int64_t first, int64_t count) -> InputViews {
+    return {{images.begin() + first, images.begin() + first + count},
+            intrinsics.narrow(0, first, count),
+            camera_to_world.narrow(0, first, count)};
+  };
+  return reconstruct(sizes, range, options);
+}
+
+at::Tensor NvsModel::embed_inputs(const InputViews& views, int64_t first, const ViewSize& size) const {
+  for (size_t i = 0; i < views.images.size(); ++i) {
+    const int64_t index = first + int64_t(i);
+    check_input_image(views.images[i], index);
+    LACT_CHECK(views.images[i].size(1) == size.height && views.images[i].size(2) == size.width,
+               "[nvs] image {} has shape {}, expected [3, {}, {}]", index, views.images[i].sizes().vec(),
+               size.height, size.width);
+  }
+  const at::Tensor rays = ops::plucker_rays(views.intrinsics, views.camera_to_world, size.height, size.width);
+  return embed(posed(rays, at::stack(views.images).to(rays.scalar_type())).unsqueeze(0));
+}
+
+std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<ViewSize>& sizes, const LoadViews& load,
+                                                const ReconstructOptions& options) {
+  at::NoGradGuard no_grad;
+  LACT_CHECK(!sizes.empty(), "[nvs] there are no input views, expected at least 1");
+  std::vector<Piece> pieces = pieces_of(sizes, config_.patch_size, options.piece_tokens);
+  // A piece is embedded once, written into each layer, and goes through each layer but the last.
+  const auto total = int64_t(pieces.size() * 2 * blocks_.size());
+  auto piece_done = [&options, total, done = int64_t{0}]() mutable {
+    if (options.on_piece) options.on_piece(++done, total);
+  };
   for (auto& piece : pieces) {
-    const at::Tensor rays =
-        ops::plucker_rays(intrinsics.narrow(0, piece.first, piece.count),
-                          camera_to_world.narrow(0, piece.first, piece.count), piece.height, piece.width);
-    const std::vector<at::Tensor> group(images.begin() + piece.first,
-                                        images.begin() + piece.first + piece.count);
-    piece.x = embed(posed(rays, at::stack(group).to(rays.scalar_type())).unsqueeze(0));
+    const InputViews views = load(piece.first, piece.count);
+    LACT_CHECK(int64_t(views.images.size()) == piece.count, "[nvs] {} images were loaded, expected {}",
+               views.images.size(), piece.count);
+    piece.x = embed_inputs(views, piece.first, piece.size);
+    piece_done();
   }
   auto state = initial_state();
   for (size_t i = 0; i < blocks_.size(); ++i) {
@@ -144,7 +179,10 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<at::Tensor>& i
     const auto layout_of = [&](const Piece& piece) {
       return views_layout(0, piece.count, piece.x.size(1) / piece.count);
     };
-    for (auto& piece : pieces) piece.x = blocks_[i]->collect(piece.x, layout_of(piece), memory);
+    for (auto& piece : pieces) {
+      piece.x = blocks_[i]->collect(piece.x, layout_of(piece), memory);
+      piece_done();
+    }
     blocks_[i]->write_collected(memory);
     // No view is rendered from the last block, and nothing of the inputs goes further.
     if (i + 1 == blocks_.size()) break;
@@ -152,6 +190,7 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<at::Tensor>& i
       SequenceLayout layout = layout_of(piece);
       layout.window = {};  // the memory holds these tokens already
       piece.x = blocks_[i]->recall(piece.x, layout, memory);
+      piece_done();
     }
   }
   return state;

@@ -22,7 +22,17 @@ struct NvsState : State {
 struct ReconstructOptions {
   int64_t piece_tokens = 16384;  ///< tokens that pass through a layer at a time, at least one view
   std::function<void(int64_t layer, int64_t layers)> on_layer = {};  ///< called before each layer
+  std::function<void(int64_t done, int64_t total)> on_piece = {};    ///< called after each piece of the work
 };
+
+/// Images [3, H, W] in [0, 1], intrinsics [V, 4], camera_to_world [V, 4, 4].
+struct InputViews {
+  std::vector<at::Tensor> images;
+  at::Tensor intrinsics, camera_to_world;
+};
+
+/// Gives the views from `first` on.
+using LoadViews = std::function<InputViews(int64_t first, int64_t count)>;
 
 class NvsModel : public torch::nn::Module {
  public:
@@ -50,6 +60,11 @@ class NvsModel : public torch::nn::Module {
                                         const at::Tensor& camera_to_world,
                                         const ReconstructOptions& options = {});
 
+  /// The same from views that need not be in memory together: `load` is asked once for each of them, in order
+  /// and a piece at a time. `sizes` are those of their images.
+  std::unique_ptr<NvsState> reconstruct(const std::vector<ViewSize>& sizes, const LoadViews& load,
+                                        const ReconstructOptions& options = {});
+
   /// One view of the scene, [3, height, width] in [0, 1]: intrinsics [4], camera_to_world [4, 4]. Without
   /// gradients; the state stays as it is, so that several threads may render from it.
   at::Tensor render(const NvsState& state, const at::Tensor& intrinsics, const at::Tensor& camera_to_world,
@@ -59,6 +74,8 @@ class NvsModel : public torch::nn::Module {
   std::unique_ptr<NvsState> initial_state(int64_t batch = 1);
 
  private:
+  /// Tokens [1, T, M] of views of one size.
+  at::Tensor embed_inputs(const InputViews& views, int64_t first, const ViewSize& size) const;
   /// Views [B, V, 9 or 12, H, W] -> tokens [B, T, M]; missing colours are zeros.
   at::Tensor embed(const at::Tensor& views) const;
   /// Tokens of views -> images [B, V, 3, H, W].

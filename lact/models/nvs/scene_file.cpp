@@ -14,6 +14,9 @@ const char* const kSceneKind = "lact scene";
 const char* const kIntrinsics = "cameras.intrinsics";
 const char* const kCameraToWorld = "cameras.camera_to_world";
 const char* const kSizes = "cameras.sizes";
+const char* const kWorldToScene = "frame.world_to_scene";
+const char* const kScale = "frame.scale";
+const char* const kModelPath = "model_path";
 constexpr int64_t kLargestSide = 1 << 20;
 
 std::vector<ViewSize> read_sizes(const std::string& path, const at::Tensor& sizes) {
@@ -28,6 +31,14 @@ std::vector<ViewSize> read_sizes(const std::string& path, const at::Tensor& size
     views.push_back(view);
   }
   return views;
+}
+
+void read_frame(const std::string& path, StateReader& reader, NvsScene& scene) {
+  const at::Tensor rows = reader.take(kWorldToScene, {4, 4}).to(at::kDouble);
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 4; ++j) scene.world_to_scene[size_t(i)][size_t(j)] = rows[i][j].item<double>();
+  scene.scale = reader.take(kScale, {1}).item<double>();
+  LACT_CHECK(scene.scale > 0, "{}: {} is {}, expected a number above 0", path, kScale, scene.scale);
 }
 
 }  // namespace
@@ -49,9 +60,21 @@ void save_scene(const std::string& path, const NvsScene& scene, const std::strin
   file.tensors[kIntrinsics] = scene.intrinsics;
   file.tensors[kCameraToWorld] = scene.camera_to_world;
   file.tensors[kSizes] = sizes;
+  at::Tensor frame = at::empty({4, 4}, at::kDouble);
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 4; ++j) frame[i][j] = scene.world_to_scene[size_t(i)][size_t(j)];
+  file.tensors[kWorldToScene] = frame;
+  file.tensors[kScale] = at::full({1}, scene.scale, at::kDouble);
   file.metadata = {
       {"kind", kSceneKind}, {"format", "1"}, {"model", model_hash}, {"views", std::to_string(views)}};
+  if (!scene.model_path.empty()) file.metadata[kModelPath] = scene.model_path;
   io::write_safetensors(path, file);
+}
+
+SceneOrigin read_scene_origin(const std::string& path) {
+  auto metadata = io::read_safetensors_metadata(path);
+  check_state_file(path, metadata, {kSceneKind, "a scene", metadata["model"]});
+  return {metadata["model"], metadata[kModelPath]};
 }
 
 NvsScene load_scene(const std::string& path, NvsModel& model, const std::string& model_hash) {
@@ -64,6 +87,8 @@ NvsScene load_scene(const std::string& path, NvsModel& model, const std::string&
   const auto views = int64_t(scene.sizes.size());
   scene.intrinsics = reader.take(kIntrinsics, {views, 4});
   scene.camera_to_world = reader.take(kCameraToWorld, {views, 4, 4});
+  read_frame(path, reader, scene);
+  if (const auto hint = metadata.find(kModelPath); hint != metadata.end()) scene.model_path = hint->second;
   scene.state = model.initial_state();
   reader.fill(*scene.state);
   reader.expect_nothing_more("a scene of this model");

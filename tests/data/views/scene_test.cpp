@@ -90,6 +90,17 @@ TEST(Scene, PicturesAreDecodedForTheChosenViews) {
   EXPECT_SENTENCE(load_views(scene, {3}, 8, 8), "view 3 was asked for, but the scene has 3 views");
 }
 
+TEST(Scene, PicturesCanBeDecodedInPortions) {
+  const Scene scene = load_scene(example("opencv_cameras.json"));
+  const PosedImages all = load_views(scene, {0, 1, 2}, 4, 8);
+  ViewLoader loader(scene, 4, 8);
+  for (int64_t i = 0; i < 3; ++i) {
+    const PosedImages one = loader.load(std::span(&i, 1));
+    EXPECT_TRUE(one.images.at(0).equal(all.images[i]));
+    expect_same_camera(one.cameras.at(0), all.cameras[i], 0);
+  }
+}
+
 /// A transforms.json of one frame that a test spoils or changes.
 class OneFrame : public ::testing::Test {
  protected:

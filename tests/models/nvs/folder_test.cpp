@@ -28,6 +28,20 @@ NvsConfig without_muon() {
   return config;
 }
 
+TEST(NvsFolder, RemembersWhatItWasTrainedOn) {
+  const TemporaryFolder folder;
+  const auto model = make_nvs(tiny_nvs());
+  save_nvs(folder / "model", *model);
+  EXPECT_FALSE(trained_size(folder / "model"));
+  EXPECT_EQ(read_nvs_training(folder / "model").frame, "");
+  save_nvs(folder / "model", *model, at::kFloat, {ViewSize{64, 96}, "object"});
+  EXPECT_EQ(trained_size(folder / "model"), (ViewSize{64, 96}));
+  EXPECT_EQ(read_nvs_training(folder / "model").frame, "object");
+  EXPECT_FALSE(trained_size(folder / "model/model.safetensors"));
+  lact::testing::write_file(folder / "model/config.json", R"({"image_size": [64]})");
+  EXPECT_SENTENCE(trained_size(folder / "model"), "image_size is [64], expected [height, width]");
+}
+
 TEST(NvsFolder, ComesBackTheSame) {
   for (const auto& config : {tiny_nvs(), tiny_nvs(NvsMixer::full), without_muon()}) {
     const TemporaryFolder folder;

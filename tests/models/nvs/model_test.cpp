@@ -82,6 +82,38 @@ TEST(NvsModel, PiecesGiveTheNumbersOfTheWhole) {
   }
 }
 
+TEST(NvsModel, ViewsCanBeLoadedAPieceAtATime) {
+  const auto model = make_nvs(tiny_nvs());
+  const auto scene = tiny_scene(5, 8, 8);
+  ReconstructOptions options;
+  options.piece_tokens = 8;  // two views
+  std::vector<int64_t> asked, done;
+  options.on_piece = [&](int64_t count, int64_t total) {
+    EXPECT_EQ(total, 3 * 2 * 2);
+    done.push_back(count);
+  };
+  const auto load = [&](int64_t first, int64_t count) -> InputViews {
+    for (int64_t i = first; i < first + count; ++i) asked.push_back(i);
+    const auto part = scene.part(at::arange(first, first + count));
+    return {part.list(), part.intrinsics, part.camera_to_world};
+  };
+  const std::vector<ViewSize> sizes(5, {8, 8});
+  const auto state = model->reconstruct(sizes, load, options);
+  EXPECT_EQ(asked, (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  ASSERT_EQ(done.size(), 12u);
+  EXPECT_EQ(done.back(), 12);
+  const auto whole = model->reconstruct(scene.list(), scene.intrinsics, scene.camera_to_world, options);
+  const auto view = [&](const NvsState& from) {
+    return model->render(from, scene.intrinsics[0], scene.camera_to_world[3], 8, 8);
+  };
+  EXPECT_TRUE(view(*state).equal(view(*whole)));
+
+  const std::vector<ViewSize> other(5, {8, 12});
+  EXPECT_SENTENCE(model->reconstruct(other, load), "image 0 has shape [3, 8, 8], expected [3, 8, 12]");
+  const auto too_few = [&](int64_t first, int64_t) { return load(first, 1); };
+  EXPECT_SENTENCE(model->reconstruct(sizes, too_few, options), "1 images were loaded, expected 2");
+}
+
 TEST(NvsModel, TheOrderOfInputViewsDoesNotMatter) {
   for (const auto& [name, config] : all_mixers()) {
     const auto model = make_precise_nvs(config);

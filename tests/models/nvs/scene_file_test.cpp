@@ -58,6 +58,32 @@ TEST(SceneFile, FastWeightsDoNotGrowWithTheViews) {
   EXPECT_LE(bytes(9) - bytes(2), 7u * (20 * 4 + 2 * 8) + 16);
 }
 
+TEST(SceneFile, KeepsTheWorldAndTheWayToItsModel) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "scene.fw";
+  const auto model = make_nvs(tiny_nvs());
+  const std::string hash = fingerprint(*model);
+  NvsScene scene = scene_of(*model, tiny_scene(2, 8, 8));
+  scene.world_to_scene = {{{0, 1, 0, 1.0 / 3}, {0, 0, 1, 2}, {1, 0, 0, 1e-7}, {0, 0, 0, 1}}};
+  scene.scale = 1.0 / 7;
+  scene.model_path = "/a/model";
+  save_scene(path, scene, hash);
+  const NvsScene loaded = load_scene(path, *model, hash);
+  EXPECT_EQ(loaded.world_to_scene, scene.world_to_scene);
+  EXPECT_EQ(loaded.scale, scene.scale);
+  EXPECT_EQ(loaded.model_path, "/a/model");
+  EXPECT_EQ(read_scene_origin(path).model_hash, hash);
+  EXPECT_EQ(read_scene_origin(path).model_path, "/a/model");
+
+  auto file = io::read_safetensors(path);
+  file.tensors["frame.scale"] = at::zeros({1}, at::kDouble);
+  io::write_safetensors(path, file);
+  EXPECT_SENTENCE(load_scene(path, *model, hash), "frame.scale is 0, expected a number above 0");
+  file.metadata["kind"] = "something";
+  io::write_safetensors(path, file);
+  EXPECT_SENTENCE(read_scene_origin(path), "is not a scene");
+}
+
 TEST(SceneFile, MistakesAreSentences) {
   const TemporaryFolder folder;
   const std::string path = folder / "scene.fw";

@@ -1,0 +1,179 @@
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <numeric>
+
+#include "lact/base/error.h"
+#include "lact/base/log.h"
+#include "lact/base/memory_use.h"
+#include "lact/base/progress.h"
+#include "lact/cli/fields.h"
+#include "lact/cli/nvs.h"
+#include "lact/data/views/frame_choice.h"
+#include "lact/data/views/load_views.h"
+#include "lact/data/views/preprocess.h"
+#include "lact/data/views/select.h"
+#include "lact/io/atomic_file.h"
+#include "lact/models/nvs/folder.h"
+#include "lact/models/nvs/scene_file.h"
+
+namespace lact::cli {
+
+namespace {
+
+struct NvsReconstructWords {
+  NvsWords nvs;
+  std::string photos, size, frame, output;
+  data::SceneOptions scene;
+  data::ViewChoice selection = data::ViewChoice::kmeans;
+  int64_t views = 0, piece_tokens = models::ReconstructOptions{}.piece_tokens;
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+const std::map<std::string, data::ViewChoice> kSelections = {{"kmeans", data::ViewChoice::kmeans},
+                                                             {"every", data::ViewChoice::every_nth},
+                                                             {"random", data::ViewChoice::random}};
+constexpr int64_t kUsualSide = 256;  // where a model does not say what it was trained on
+
+models::ViewSize reconstruct_size(const NvsReconstructWords& words, const LoadedNvs& nvs) {
+  const int64_t patch = nvs.model->config().patch_size;
+  if (!words.size.empty()) return parse_view_size(words.size, "--size");
+  if (const auto trained = models::trained_size(nvs.path)) return *trained;
+  const int64_t side = std::max(patch, kUsualSide / patch * patch);
+  return {side, side};
+}
+
+data::FrameChoice reconstruct_frame(const NvsReconstructWords& words, const LoadedNvs& nvs) {
+  const std::string word = words.frame.empty() ? models::read_nvs_training(nvs.path).frame : words.frame;
+  auto choice = data::FrameChoice::mean_pose;
+  if (!word.empty()) options::read(options::Json(word), choice, "frame");
+  return choice;
+}
+
+std::vector<int64_t> chosen_views(const NvsReconstructWords& words, const data::Scene& photos) {
+  std::vector<int64_t> all(photos.views.size());
+  std::iota(all.begin(), all.end(), 0);
+  const auto available = int64_t(all.size());
+  LACT_CHECK(words.views <= available, "{}: {} views were asked for, but there are {}", photos.source,
+             words.views, available);
+  return data::choose_views(data::cameras_of(photos), all, words.views == 0 ? available : words.views,
+                            words.selection, words.seed);
+}
+
+/// Photos are decoded when their piece is read and forgotten afterwards.
+models::NvsScene read_into_scene(const NvsReconstructWords& words, const LoadedNvs& nvs,
+                                 const data::Scene& photos, const std::vector<int64_t>& chosen,
+                                 const models::ViewSize& size, data::FrameChoice choice) {
+  // Of all cameras: what is rendered lies where they are, also when few of them are read.
+  const data::SceneFrame frame = data::scene_frame(data::cameras_of(photos), choice);
+  data::ViewLoader loader(photos, size.height, size.width);
+  std::vector<data::Camera> cameras;
+  const auto load = [&](int64_t first, int64_t count) -> models::InputViews {
+    data::PosedImages loaded = loader.load({chosen.data() + first, size_t(count)});
+    const auto normalised = data::to_scene(frame, loaded.cameras);
+    cameras.insert(cameras.end(), normalised.begin(), normalised.end());
+    return {std::move(loaded.images), data::intrinsics_of(normalised), data::camera_to_world_of(normalised)};
+  };
+  models::ReconstructOptions options;
+  options.piece_tokens = words.piece_tokens;
+  std::optional<Progress> bar;
+  options.on_piece = [&](int64_t done, int64_t total) {
+    if (!bar) bar.emplace("reconstruct", total, ProgressOptions{.done_at_start = done});
+    bar->update(done, format_bytes(double(resident_bytes())));
+  };
+  models::NvsScene scene;
+  scene.sizes.assign(chosen.size(), size);
+  scene.state = nvs.model->reconstruct(scene.sizes, load, options);
+  scene.intrinsics = data::intrinsics_of(cameras);
+  scene.camera_to_world = data::camera_to_world_of(cameras);
+  scene.world_to_scene = frame.world_to_scene;
+  scene.scale = frame.scale;
+  return scene;
+}
+
+void run_nvs_reconstruct(const NvsReconstructWords& words) {
+  io::check_can_write(words.output);
+  const data::Scene photos = data::load_scene(words.photos, words.scene);
+  const std::vector<int64_t> chosen = chosen_views(words, photos);
+  return_freed_memory();
+  const LoadedNvs nvs = load_nvs_model(words.nvs);
+  const models::ViewSize size = reconstruct_size(words, nvs);
+  const int64_t patch = nvs.model->config().patch_size;
+  data::check_patches(size.height, size.width, patch);
+  const data::FrameChoice frame = reconstruct_frame(words, nvs);
+
+  const auto start = std::chrono::steady_clock::now();
+  models::NvsScene scene = read_into_scene(words, nvs, photos, chosen, size, frame);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // The shipped weights are found again by themselves, wherever they are.
+  if (!words.nvs.model.empty()) scene.model_path = std::filesystem::absolute(nvs.path).lexically_normal();
+  models::save_scene(words.output, scene, nvs.fingerprint);
+
+  const int64_t tokens = int64_t(chosen.size()) * (size.height / patch) * (size.width / patch);
+  const auto bytes = int64_t(std::filesystem::file_size(words.output));
+  if (words.json) {
+    const nlohmann::ordered_json json = {{"scene", words.output},
+                                         {"model", nvs.fingerprint},
+                                         {"views", chosen.size()},
+                                         {"chosen", chosen},
+                                         {"height", size.height},
+                                         {"width", size.width},
+                                         {"frame", std::string(options::word_of(frame))},
+                                         {"tokens", tokens},
+                                         {"seconds", seconds},
+                                         {"tokens_per_second", double(tokens) / seconds},
+                                         {"file_bytes", bytes},
+                                         {"peak_memory_bytes", peak_resident_bytes()}};
+    std::cout << json.dump(2) << "\n";
+  } else {
+    std::cout << fmt::format(
+        "{}: {} of {} views of {} x {} pixels, {} tokens, read in {}; {} of scene file, {} of memory at "
+        "most\n",
+        words.output, chosen.size(), photos.views.size(), size.height, size.width,
+        format_count(double(tokens)), format_duration(seconds), format_bytes(double(bytes)),
+        format_bytes(double(peak_resident_bytes())));
+  }
+}
+
+}  // namespace
+
+void add_nvs_reconstruct(CLI::App& task) {
+  const auto words = std::make_shared<NvsReconstructWords>();
+  auto* verb = task.add_subcommand("reconstruct", "Read photos with cameras into a scene file");
+  verb->footer(
+      "Example: lact nvs reconstruct photos/ --views 16 --size 256 -o scene.fw\n"
+      "         lact nvs view scene.fw\n"
+      "Cameras: opencv_cameras.json, transforms.json (NeRF, instant-ngp, nerfstudio) or a COLMAP model.");
+  verb->add_option("PHOTOS", words->photos, "Folder of photos with a camera file, or the camera file")
+      ->required();
+  verb->add_option("-o,--output", words->output, "Scene file to write")->required();
+  add_nvs_options(*verb, words->nvs);
+  verb->add_option("--views", words->views, "Photos to read; 0: all")->check(CLI::NonNegativeNumber);
+  verb->add_option("--selection", words->selection,
+                   "Which of them: kmeans (spread over places and directions), every (n-th) or random")
+      ->transform(CLI::CheckedTransformer(kSelections).description(""))
+      ->default_str("kmeans");
+  verb->add_option("--seed", words->seed, "Of kmeans and random")->capture_default_str();
+  verb->add_option(
+      "--size", words->size,
+      "Pixels of the photos for the model, N (a square) or HxW, whole patches; by default what the "
+      "model was trained on, or 256");
+  verb->add_option(
+      "--frame", words->frame,
+      "Coordinates of the scene for the model: given (as in the camera file), mean_pose (the mean "
+      "camera is the origin) or object (what the photos look at is the origin, z up); by default "
+      "what the model was trained on, or mean_pose");
+  verb->add_option("--piece-tokens", words->piece_tokens,
+                   "Tokens that pass through a layer together: fewer take less memory")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_fields(*verb, words->scene, "Photos");
+  verb->add_flag("--json", words->json, "Print for a program to read");
+  verb->callback([words] { run_nvs_reconstruct(*words); });
+}
+
+}  // namespace lact::cli
