@@ -47,9 +47,14 @@ std::vector<eval::NamedNvs> load_models(const NvsEvalWords& words, NvsEvaluation
     const LoadedNvs loaded = load_nvs_model({folder, words.precision});
     int64_t parameters = 0;
     for (const auto& weight : loaded.model->parameters()) parameters += weight.numel();
+    // As in its training, unless something else is asked for.
+    auto frame = data::FrameChoice::mean_pose;
+    const std::string word = words.frame.empty() ? models::read_nvs_training(loaded.path).frame : words.frame;
+    if (!word.empty()) frame = read_word<data::FrameChoice>(word, "frame");
     const auto mixer = options::word_of(loaded.model->config().mixer);
-    result.models.push_back({name, loaded.path, std::string(mixer), parameters});
-    models.push_back({name, loaded.model});
+    result.models.push_back(
+        {name, loaded.path, std::string(mixer), std::string(options::word_of(frame)), parameters});
+    models.push_back({name, loaded.model, frame});
   }
   return models;
 }
@@ -62,7 +67,6 @@ data::TestOptions test_options(const NvsEvalWords& words, const std::string& mod
   test.height = size.height;
   test.width = size.width;
   test.inputs = read_word<data::ViewChoice>(words.inputs, "inputs");
-  if (!words.frame.empty()) test.frame = read_word<data::FrameChoice>(words.frame, "frame");
   return test;
 }
 
@@ -109,8 +113,8 @@ void run_nvs_eval(const NvsEvalWords& words) {
   NvsEvaluation result;
   const auto models = load_models(words, result);
   result.test = test_options(words, result.models[0].folder);
-  for (const auto& [name, model] : models)
-    data::check_patches(result.test.height, result.test.width, model->config().patch_size);
+  for (const auto& model : models)
+    data::check_patches(result.test.height, result.test.width, model.model->config().patch_size);
   std::optional<models::Lpips> lpips;
   if (words.lpips.empty()) {
     log::info("LPIPS is left out: name the folder of its weights by --lpips");
@@ -190,8 +194,9 @@ void add_nvs_eval(CLI::App& task) {
       ->capture_default_str();
   verb->add_option("--inputs", words->inputs, "choice of the input views: kmeans, random or every_nth")
       ->capture_default_str();
-  verb->add_option("--frame", words->frame,
-                   "coordinates: given, mean_pose or object; by default mean_pose for photos, else given");
+  verb->add_option(
+      "--frame", words->frame,
+      "coordinates of cameras: given, mean_pose or object; by default those of the model's training");
   verb->add_option("--seed", words->test.seed, "of scenes and choices")->capture_default_str();
   verb->add_option("--precision", words->precision, "f32 or bf16")->capture_default_str();
   auto* lpips = verb->add_option("--lpips", words->lpips, "Folder of the weights of LPIPS");

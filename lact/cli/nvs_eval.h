@@ -11,7 +11,7 @@
 namespace lact::cli {
 
 struct ScoredNvs {
-  std::string name, folder, mixer;
+  std::string name, folder, mixer, frame;
   int64_t parameters = 0;
 };
 

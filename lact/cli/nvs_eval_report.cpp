@@ -79,7 +79,6 @@ Json to_json(const NvsEvaluation& result, const std::vector<eval::ViewSummary>& 
                {"width", result.test.width},
                {"targets", result.test.targets},
                {"choice_of_inputs", options::write(result.test.inputs)},
-               {"frame", options::write(result.test.frame)},
                {"seed", result.test.seed},
                {"lpips_network", options::write(result.lpips)},
                {"models", Json::array()},
@@ -89,6 +88,7 @@ Json to_json(const NvsEvaluation& result, const std::vector<eval::ViewSummary>& 
     json["models"].push_back({{"name", model.name},
                               {"folder", model.folder},
                               {"mixer", model.mixer},
+                              {"frame", model.frame},
                               {"parameters", model.parameters}});
   for (const auto& one : summaries) {
     json["means"].push_back(score_json(one));
@@ -165,8 +165,9 @@ void write_nvs_report(const NvsEvaluation& result, const std::string& path) {
   report.heading("Models");
   std::vector<std::vector<std::string>> rows;
   for (const auto& model : result.models)
-    rows.push_back({model.name, model.folder, model.mixer, format_count(double(model.parameters))});
-  report.table({"model", "folder", "mixer", "parameters"}, rows);
+    rows.push_back(
+        {model.name, model.folder, model.mixer, model.frame, format_count(double(model.parameters))});
+  report.table({"model", "folder", "mixer", "coordinates", "parameters"}, rows);
   report.write(path);
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "lact/base/error.h"
-#include "lact/io/picture_sheet.h"
 #include "lact/data/views/preprocess.h"
+#include "lact/io/picture_sheet.h"
 
 namespace lact::eval {
 
@@ -47,17 +47,15 @@ at::Tensor comparison_sheet(const at::Tensor& truth, const std::vector<std::vect
 
 /// What is built on first use (thread pools, packed weights) must not count as time of the first scene.
 void run_once(const std::vector<NamedNvs>& models, const data::TestScene& scene) {
-  for (const auto& [name, model] : models) {
-    data::TestScene one_target = scene;
-    one_target.targets.resize(1);
-    guess_views(*model, one_target, scene.inputs.begin()->first);
-  }
+  data::TestScene one_target = scene;
+  one_target.targets.resize(1);
+  for (const auto& model : models) guess_views(model, one_target, scene.inputs.begin()->first);
 }
 
 void check_sizes(const std::vector<NamedNvs>& models, const data::TestScene& scene) {
   const at::Tensor& image = scene.views.images.front();
-  for (const auto& [name, model] : models)
-    data::check_patches(image.size(1), image.size(2), model->config().patch_size);
+  for (const auto& model : models)
+    data::check_patches(image.size(1), image.size(2), model.model->config().patch_size);
 }
 
 int64_t views_of(const data::TestCase& scene) {
@@ -67,7 +65,7 @@ int64_t views_of(const data::TestCase& scene) {
 
 }  // namespace
 
-GuessedViews guess_views(models::NvsModel& model, const data::TestScene& scene, int64_t inputs) {
+GuessedViews guess_views(const NamedNvs& model, const data::TestScene& scene, int64_t inputs) {
   const auto found = scene.inputs.find(inputs);
   LACT_CHECK(found != scene.inputs.end(), "[view scores] the scene has no choice of {} input views", inputs);
   std::vector<data::Camera> cameras;
@@ -76,18 +74,21 @@ GuessedViews guess_views(models::NvsModel& model, const data::TestScene& scene, 
     cameras.push_back(scene.views.cameras[size_t(view)]);
     images.push_back(scene.views.images[size_t(view)]);
   }
+  const data::SceneFrame frame = data::scene_frame(cameras, model.frame);
+  cameras = data::to_scene(frame, cameras);
   GuessedViews result;
   auto start = std::chrono::steady_clock::now();
   const auto state =
-      model.reconstruct(images, data::intrinsics_of(cameras), data::camera_to_world_of(cameras));
+      model.model->reconstruct(images, data::intrinsics_of(cameras), data::camera_to_world_of(cameras));
   result.reconstruct_seconds = seconds_since(start);
 
   std::vector<at::Tensor> pictures;
   start = std::chrono::steady_clock::now();
   for (const int64_t target : scene.targets) {
-    const data::Camera& camera = scene.views.cameras[size_t(target)];
-    pictures.push_back(model.render(*state, data::intrinsics_of({camera})[0],
-                                    data::camera_to_world_of({camera})[0], camera.height, camera.width));
+    const data::Camera camera = data::to_scene(frame, scene.views.cameras[size_t(target)]);
+    pictures.push_back(model.model->render(*state, data::intrinsics_of({camera})[0],
+                                           data::camera_to_world_of({camera})[0], camera.height,
+                                           camera.width));
   }
   result.render_seconds = seconds_since(start) / double(scene.targets.size());
   result.pictures = at::stack(pictures);
@@ -111,11 +112,11 @@ std::vector<ViewScore> view_scores(const std::vector<NamedNvs>& models,
     if (!std::exchange(warm, true)) run_once(models, scene);
     const at::Tensor truth = target_pictures(scene);
     std::vector<std::vector<at::Tensor>> guessed;
-    for (const auto& [name, model] : models) {
+    for (const auto& model : models) {
       guessed.emplace_back();
       for (const int64_t count : one.counts) {
-        const GuessedViews views = guess_views(*model, scene, count);
-        scores.push_back({name, one.group, one.name, count,
+        const GuessedViews views = guess_views(model, scene, count);
+        scores.push_back({model.name, one.group, one.name, count,
                           score_images(views.pictures, truth, options.lpips), views.reconstruct_seconds,
                           views.render_seconds});
         guessed.back().push_back(views.pictures);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lact/data/views/frame_choice.h"
 #include "lact/data/views/test_scene.h"
 #include "lact/eval/image_metrics.h"
 #include "lact/eval/plot.h"
@@ -17,15 +18,17 @@ namespace lact::eval {
 struct NamedNvs {
   std::string name;
   std::shared_ptr<models::NvsModel> model;
+  /// The coordinates that it was trained in; they are those of the views it reads, whatever else there is.
+  data::FrameChoice frame = data::FrameChoice::mean_pose;
 };
 
-/// The targets of a scene, guessed from `inputs` of its views.
+/// The targets of a scene, guessed from some of its other views.
 struct GuessedViews {
   at::Tensor pictures;  ///< [T, 3, H, W], the targets in their order
   double reconstruct_seconds = 0;
   double render_seconds = 0;  ///< per view
 };
-GuessedViews guess_views(models::NvsModel& model, const data::TestScene& scene, int64_t inputs);
+GuessedViews guess_views(const NamedNvs& model, const data::TestScene& scene, int64_t inputs);
 
 /// One model on one scene with a number of input views.
 struct ViewScore {

@@ -73,8 +73,8 @@ TEST_F(NvsEvalProgram, ScoresModelsOnEveryKindOfScene) {
   EXPECT_THAT(report, HasSubstr("data:image/jpeg;base64,"));
   EXPECT_THAT(report, HasSubstr("LPIPS is left out"));
   // Two targets of two models; the truth and a column for each count.
-  EXPECT_EQ(io::read_image_size(path("out/fox.png")), (io::ImageSize{4 * 20 - 4, 3 * 28 - 4}));
-  EXPECT_EQ(io::read_image_size(path("out/procedural_1.png")), (io::ImageSize{4 * 20 - 4, 4 * 28 - 4}));
+  EXPECT_EQ(io::read_image_size(path("out/fox.png")), (io::ImageSize{4 * 18 - 2, 3 * 26 - 2}));
+  EXPECT_EQ(io::read_image_size(path("out/procedural_1.png")), (io::ImageSize{4 * 18 - 2, 4 * 26 - 2}));
   EXPECT_TRUE(fs::exists(path("out/meshes_b.obj.png")));
 }
 

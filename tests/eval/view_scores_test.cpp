@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "lact/data/views/picture_sheet.h"
-#include "lact/data/views/preprocess.h"
+#include "lact/io/picture_sheet.h"
 #include "support/errors.h"
 #include "support/tiny_nvs.h"
 
@@ -27,8 +26,9 @@ data::TestOptions small_test() {
 }
 
 std::vector<NamedNvs> two_models() {
-  return {{"lact", testing::make_nvs(testing::tiny_nvs(), 3)},
-          {"full", testing::make_nvs(testing::tiny_nvs(models::NvsMixer::full), 4)}};
+  return {
+      {"lact", testing::make_nvs(testing::tiny_nvs(), 3)},
+      {"full", testing::make_nvs(testing::tiny_nvs(models::NvsMixer::full), 4), data::FrameChoice::given}};
 }
 
 /// Everything but times.
@@ -45,7 +45,7 @@ TEST(ViewScores, EqualADirectComputation) {
   size_t next = 0;
   for (const auto& one : cases) {
     const data::TestScene scene = one.load();
-    for (const auto& [name, model] : models) {
+    for (const auto& [name, model, choice] : models) {
       for (const int64_t count : {1, 3}) {
         std::vector<at::Tensor> images;
         std::vector<data::Camera> cameras;
@@ -53,11 +53,14 @@ TEST(ViewScores, EqualADirectComputation) {
           images.push_back(scene.views.images[view]);
           cameras.push_back(scene.views.cameras[view]);
         }
+        const data::SceneFrame frame =
+            choice == data::FrameChoice::given ? data::SceneFrame() : data::mean_pose_frame(cameras);
+        cameras = data::to_scene(frame, cameras);
         const auto state =
             model->reconstruct(images, data::intrinsics_of(cameras), data::camera_to_world_of(cameras));
         double psnr = 0;
         for (const int64_t target : scene.targets) {
-          const data::Camera camera = scene.views.cameras[target];
+          const data::Camera camera = data::to_scene(frame, scene.views.cameras[target]);
           const at::Tensor picture = model->render(*state, data::intrinsics_of({camera})[0],
                                                    data::camera_to_world_of({camera})[0], 16, 16);
           const double error =
@@ -79,16 +82,16 @@ TEST(ViewScores, EqualADirectComputation) {
 }
 
 TEST(ViewScores, InputsMatterAndTargetsAreNotRead) {
-  const auto model = two_models()[0].model;
+  const NamedNvs model = two_models()[0];
   data::TestScene scene = data::procedural_cases(1, small_test())[0].load();
-  const at::Tensor before = guess_views(*model, scene, 3).pictures;
+  const at::Tensor before = guess_views(model, scene, 3).pictures;
   for (const int64_t target : scene.targets)
     scene.views.images[target] = at::zeros_like(scene.views.images[target]);
-  EXPECT_TRUE(at::equal(guess_views(*model, scene, 3).pictures, before));
+  EXPECT_TRUE(at::equal(guess_views(model, scene, 3).pictures, before));
   at::Tensor& input = scene.views.images[scene.inputs[3][1]];
   input = 1 - input;
-  EXPECT_FALSE(at::allclose(guess_views(*model, scene, 3).pictures, before));
-  EXPECT_SENTENCE(guess_views(*model, scene, 2), "no choice of 2 input views");
+  EXPECT_FALSE(at::allclose(guess_views(model, scene, 3).pictures, before));
+  EXPECT_SENTENCE(guess_views(model, scene, 2), "no choice of 2 input views");
 }
 
 TEST(ViewScores, TheOrderOfScenesChangesNoScore) {
@@ -137,20 +140,19 @@ TEST(ViewScores, SheetsShowTheTruthAndWhatEachModelGuessed) {
   };
   view_scores(models, cases, options);
   ASSERT_THAT(sheets, SizeIs(1));
-  constexpr int64_t kStep = 16 + data::kSheetGap;
-  ASSERT_EQ(sheets[0].sizes(),
-            (std::vector<int64_t>{4 * kStep - data::kSheetGap, 3 * kStep - data::kSheetGap, 3}));
+  constexpr int64_t kGap = 2, kStep = 16 + kGap;  // of io::picture_sheet
+  ASSERT_EQ(sheets[0].sizes(), (std::vector<int64_t>{4 * kStep - kGap, 3 * kStep - kGap, 3}));
   const data::TestScene scene = cases[0].load();
   const auto expect_at = [&](int64_t row, int64_t column, const at::Tensor& picture) {
-    EXPECT_TRUE(at::equal(sheets[0].narrow(0, row * kStep, 16).narrow(1, column * kStep, 16),
-                          data::byte_image(picture)))
+    EXPECT_TRUE(
+        at::equal(sheets[0].narrow(0, row * kStep, 16).narrow(1, column * kStep, 16), io::to_bytes(picture)))
         << row << " " << column;
   };
   for (int64_t target = 0; target < 2; ++target) {
     for (int64_t i = 0; i < 2; ++i) {
       expect_at(2 * target + i, 0, scene.views.images[scene.targets[target]]);
-      expect_at(2 * target + i, 1, guess_views(*models[i].model, scene, 1).pictures[target]);
-      expect_at(2 * target + i, 2, guess_views(*models[i].model, scene, 3).pictures[target]);
+      expect_at(2 * target + i, 1, guess_views(models[i], scene, 1).pictures[target]);
+      expect_at(2 * target + i, 2, guess_views(models[i], scene, 3).pictures[target]);
     }
   }
 }

@@ -6,10 +6,10 @@
 
 #include "lact/base/options.h"
 #include "lact/data/views/pose.h"
-#include "lact/data/views/preprocess.h"
 #include "lact/data/views/tracer/random_camera.h"
 #include "lact/data/views/tracer/random_scene.h"
 #include "lact/data/views/tracer/render.h"
+#include "lact/io/picture_sheet.h"
 #include "lact/io/png.h"
 #include "support/temporary_folder.h"
 
@@ -25,7 +25,7 @@ inline data::PosedImages write_photo_folder(const std::string& folder, int64_t v
   for (size_t i = 0; i < photos.cameras.size(); ++i) {
     const data::Camera& camera = photos.cameras[i];
     const std::string name = "view_" + std::to_string(i) + ".png";
-    io::write_png(folder + "/" + name, data::byte_image(photos.images[i]));
+    io::write_png(folder + "/" + name, io::to_bytes(photos.images[i]));
     list.push_back({{"w", width},
                     {"h", height},
                     {"fx", camera.fx},

@@ -20,7 +20,7 @@ namespace lact::data {
 
 namespace {
 
-using InputViews = std::map<int64_t, std::vector<int64_t>>;
+using InputChoices = std::map<int64_t, std::vector<int64_t>>;
 
 /// The case without its scene.
 TestCase case_of(const std::string& group, const std::string& name, int64_t available, int64_t targets,
@@ -34,9 +34,8 @@ TestCase case_of(const std::string& group, const std::string& name, int64_t avai
   return result;
 }
 
-/// Loads what is used of a scene and moves its cameras into the frame of the views that are not targets.
-TestScene load_test_scene(const std::vector<Camera>& cameras, const std::vector<int64_t>& targets,
-                          const InputViews& inputs, FrameChoice choice,
+/// Loads what is used of a scene.
+TestScene load_test_scene(const std::vector<int64_t>& targets, const InputChoices& inputs,
                           const std::function<PosedImages(const std::vector<int64_t>&)>& load) {
   std::set<int64_t> used(targets.begin(), targets.end());
   for (const auto& [count, views] : inputs) used.insert(views.begin(), views.end());
@@ -47,14 +46,8 @@ TestScene load_test_scene(const std::vector<Camera>& cameras, const std::vector<
       places.push_back(std::lower_bound(loaded.begin(), loaded.end(), view) - loaded.begin());
     return places;
   };
-  std::vector<Camera> others;
-  for (size_t i = 0; i < cameras.size(); ++i)
-    if (!std::binary_search(targets.begin(), targets.end(), static_cast<int64_t>(i)))
-      others.push_back(cameras[i]);
-
   TestScene scene;
   scene.views = load(loaded);
-  scene.views.cameras = to_scene(scene_frame(others, choice), scene.views.cameras);
   scene.targets = places_of(targets);
   for (const auto& [count, views] : inputs) scene.inputs[count] = places_of(views);
   return scene;
@@ -71,22 +64,20 @@ TestCase traced_case(const std::string& group, const std::string& name, uint64_t
     std::vector<int64_t> targets(static_cast<size_t>(options.targets)), pool(static_cast<size_t>(most));
     std::iota(targets.begin(), targets.end(), 0);
     std::iota(pool.begin(), pool.end(), options.targets);
-    InputViews inputs;
+    InputChoices inputs;
     for (const int64_t count : counts)
       inputs[count] = choose_views(cameras, pool, count, options.inputs, mix(seed, 2));
-    return load_test_scene(
-        cameras, targets, inputs, options.frame.value_or(FrameChoice::given),
-        [&](const std::vector<int64_t>& views) {
-          const tracer::Scene scene = make_scene();
-          PosedImages images;
-          for (const int64_t view : views) images.cameras.push_back(cameras[static_cast<size_t>(view)]);
-          images.images.resize(views.size());
-          at::parallel_for(0, static_cast<int64_t>(views.size()), 1, [&](int64_t begin, int64_t end) {
-            for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
-              images.images[i] = tracer::render(scene, images.cameras[i]);
-          });
-          return images;
-        });
+    return load_test_scene(targets, inputs, [&](const std::vector<int64_t>& views) {
+      const tracer::Scene scene = make_scene();
+      PosedImages images;
+      for (const int64_t view : views) images.cameras.push_back(cameras[static_cast<size_t>(view)]);
+      images.images.resize(views.size());
+      at::parallel_for(0, static_cast<int64_t>(views.size()), 1, [&](int64_t begin, int64_t end) {
+        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+          images.images[i] = tracer::render(scene, images.cameras[i]);
+      });
+      return images;
+    });
   };
   return result;
 }
@@ -166,15 +157,15 @@ std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const S
     TestCase result = case_of(name, name, static_cast<int64_t>(all.inputs.size()),
                               static_cast<int64_t>(all.targets.size()), options);
     result.load = [=, counts = result.counts] {
-      InputViews inputs;
+      InputChoices inputs;
       for (const int64_t count : counts) {
         ViewSelection some = selection;
         some.num_inputs = count;
         inputs[count] = select_views(cameras, some).inputs;
       }
-      return load_test_scene(
-          cameras, all.targets, inputs, options.frame.value_or(FrameChoice::mean_pose),
-          [&](const auto& views) { return load_views(*scene, views, options.height, options.width); });
+      return load_test_scene(all.targets, inputs, [&](const auto& views) {
+        return load_views(*scene, views, options.height, options.width);
+      });
     };
     cases.push_back(std::move(result));
   }

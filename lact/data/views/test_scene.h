@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "lact/data/views/frame_choice.h"
+#include "lact/data/views/camera.h"
 #include "lact/data/views/scene.h"
 #include "lact/data/views/scene_source.h"
 #include "lact/data/views/select.h"
@@ -20,7 +19,6 @@ struct TestOptions {
   std::vector<int64_t> counts = {2, 4, 8, 16, 32};  ///< of input views
   int64_t targets = 8;                              ///< views to guess; of photos, at most every eighth
   ViewChoice inputs = ViewChoice::kmeans;
-  std::optional<FrameChoice> frame = {};  ///< by default `given` for rendered scenes, `mean_pose` for photos
   uint64_t seed = 0;
 
   /// Throws one sentence for numbers that cannot work.
@@ -28,7 +26,7 @@ struct TestOptions {
 };
 
 struct TestScene {
-  PosedImages views;                               ///< of one size; cameras in the frame that was chosen
+  PosedImages views;                               ///< of one size; cameras in the coordinates of the world
   std::vector<int64_t> targets;                    ///< views to guess
   std::map<int64_t, std::vector<int64_t>> inputs;  ///< views to read, by how many they are; never a target
 };
@@ -49,8 +47,7 @@ std::vector<TestCase> procedural_cases(int64_t scenes, const TestOptions& option
 /// One scene for each mesh that `config` holds out from training. Group "meshes".
 std::vector<TestCase> mesh_cases(const SceneSourceConfig& config, const TestOptions& options);
 
-/// One group for each folder or camera file, named after its folder. The targets are spread over the views,
-/// the frame is that of all other views, so that it is the same for any number of inputs.
+/// One group for each folder or camera file, named after its folder.
 std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const SceneOptions& reading,
                                   const TestOptions& options);
 

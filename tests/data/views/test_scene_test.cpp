@@ -96,7 +96,6 @@ TEST(TestScene, PhotosAreReadAndTargetsAreEveryEighth) {
   auto options = small_test();
   options.width = 24;
   options.counts = {2, 15, 16};
-  options.frame = FrameChoice::given;
   const auto cases = photo_cases({folder / "fox", folder / "fox/opencv_cameras.json"}, {}, options);
   ASSERT_THAT(cases, SizeIs(2));
   EXPECT_EQ(cases[0].group, "fox");
@@ -125,21 +124,6 @@ TEST(TestScene, OnlyPhotosThatAreUsedAreRead) {
   const TestScene scene = one.load();
   expect_fits(scene, one);
   EXPECT_THAT(scene.views.images, SizeIs(3));
-}
-
-TEST(TestScene, TheFrameIsThatOfTheViewsThatAreNotTargets) {
-  const TemporaryFolder folder;
-  const auto photos = testing::write_photo_folder(folder / "fox", 10, 16, 16);
-  auto options = small_test();
-  options.counts = {1, 8};
-  const TestScene scene = photo_cases({folder / "fox"}, {}, options)[0].load();
-  std::vector<Camera> others;
-  for (size_t i = 0; i < 10; ++i)
-    if (i % 8 != 0) others.push_back(photos.cameras[i]);
-  const auto expected = to_scene(mean_pose_frame(others), photos.cameras);
-  for (size_t i = 0; i < 10; ++i)
-    for (int j = 0; j < 3; ++j)
-      EXPECT_NEAR(scene.views.cameras[i].camera_to_world[j][3], expected[i].camera_to_world[j][3], 1e-5);
 }
 
 TEST(TestScene, MistakesAreSentences) {
