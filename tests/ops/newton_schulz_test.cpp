@@ -186,7 +186,7 @@ TEST(NewtonSchulz, Bfloat16MatricesTakeTheFusedPathInEveryArithmetic) {
       wanted.backward(weighting.to(at::kDouble));
       EXPECT_EQ(found.scalar_type(), at::kBFloat16);
       EXPECT_EQ(leaf.grad().scalar_type(), at::kBFloat16);
-      EXPECT_LT(difference(found.detach().to(at::kDouble), wanted.detach()), 0.03) << rows << ", " << pairs;
+      EXPECT_LT(difference(found.detach().to(at::kDouble), wanted.detach()), 0.08) << rows << ", " << pairs;
       EXPECT_LT(difference(leaf.grad().to(at::kDouble), precise.grad()), 0.15) << rows << ", " << pairs;
     }
   }

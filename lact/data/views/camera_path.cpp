@@ -44,10 +44,17 @@ Point nearest_to_lines_of_sight(const std::vector<Camera>& cameras, const Point&
     }
   }
   const Pose solver = inverse(matrix);
-  Point result = mean_position;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) result[i] += solver[i][j] * right_side[j];
-  return result;
+  // Each round pulls to where the last one ended, so that the pull vanishes where lines do meet.
+  constexpr int kRounds = 4;
+  Point offset{};
+  for (int round = 0; round < kRounds; ++round) {
+    const Point pulled = sum(right_side, scaled(offset, kPull));
+    for (int i = 0; i < 3; ++i) {
+      offset[i] = 0;
+      for (int j = 0; j < 3; ++j) offset[i] += solver[i][j] * pulled[j];
+    }
+  }
+  return sum(mean_position, offset);
 }
 
 double between(double first, double second, double share) { return first + (second - first) * share; }
