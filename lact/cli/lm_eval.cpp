@@ -1,17 +1,9 @@
 // `lact lm eval`: several models side by side on one measure.
-#include <unistd.h>
-
-#include <filesystem>
-#include <iostream>
-
-#include "lact/base/error.h"
-#include "lact/base/log.h"
-#include "lact/base/terminal.h"
+#include "lact/cli/lm_eval.h"
+#include "lact/cli/evaluation.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm.h"
-#include "lact/cli/lm_eval.h"
 #include "lact/cli/verbs.h"
-#include "lact/io/atomic_file.h"
 
 namespace lact::cli {
 
@@ -29,16 +21,8 @@ struct LmEvalWords : EvalWords {
 
 std::vector<NamedLm> load_all(const LmEvalWords& words) {
   std::vector<NamedLm> models;
-  for (const auto& word : words.models) {
-    // NAME=FOLDER, or a folder that is its own name
-    const size_t equals = word.find('=');
-    const bool named = equals != std::string::npos && !std::filesystem::exists(word);
-    const std::string folder = named ? word.substr(equals + 1) : word;
-    std::string name =
-        named ? word.substr(0, equals) : std::filesystem::path(folder).lexically_normal().filename().string();
-    if (name.empty()) name = folder;
+  for (const auto& [name, folder] : named_folders(words.models))
     models.push_back({name, load_lm({folder, words.lm.tokenizer, words.lm.precision})});
-  }
   return models;
 }
 
@@ -50,25 +34,8 @@ void run_eval(const CLI::App& verb, const LmEvalWords& words) {
   const Evaluation result = measure == Measure::loss     ? evaluate_loss(models, words)
                             : measure == Measure::recall ? evaluate_recall(models, words)
                                                          : evaluate_ruler(models, words);
-  if (!words.output.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(words.output, error);
-    LACT_CHECK(!error, "{}: cannot be created: {}", words.output, error.message());
-    const auto path = [&](const std::string& ending) {
-      return (std::filesystem::path(words.output) / (words.measure + ending)).string();
-    };
-    for (const auto& [name, plot] : result.plots) eval::write_svg(path(name + ".svg"), plot);
-    io::write_file_atomically(path(".json"),
-                              [&](io::FileWriter& file) { file.write(result.json.dump(2) + "\n"); });
-    log::info("wrote {}.json and {} plots", path(""), result.plots.size());
-  }
-  if (words.json) {
-    std::cout << result.json.dump(2) << "\n";
-    return;
-  }
-  std::cout << result.table;
-  for (const auto& [name, plot] : result.plots)
-    std::cout << "\n" << eval::terminal_chart(plot, std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
+  if (!words.output.empty()) write_evaluation(result, words.output, words.measure);
+  print_evaluation(result, words.json);
 }
 
 }  // namespace

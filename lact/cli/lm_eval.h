@@ -1,13 +1,11 @@
 // The measures of `lact lm eval`: each gives a table for people, JSON for programs, and plots.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "lact/base/options.h"
+#include "lact/cli/evaluation.h"
 #include "lact/cli/lm.h"
-#include "lact/eval/plot.h"
 #include "lact/eval/position_loss.h"
 #include "lact/eval/recall.h"
 
@@ -28,12 +26,6 @@ struct EvalWords {
 struct NamedLm {
   std::string name;
   LoadedLm lm;
-};
-
-struct Evaluation {
-  std::string table;
-  options::Json json;
-  std::map<std::string, eval::Plot> plots;  ///< by the ending of the file's name
 };
 
 Evaluation evaluate_loss(const std::vector<NamedLm>& models, const EvalWords& words);

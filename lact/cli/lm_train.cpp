@@ -1,10 +1,10 @@
 #include <filesystem>
 #include <iostream>
 
-#include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm.h"
+#include "lact/cli/train_verb.h"
 #include "lact/cli/verbs.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/presets.h"
@@ -14,19 +14,16 @@ namespace lact::cli {
 
 namespace {
 
-constexpr int kInterrupted = 130;
-
 struct TrainWords {
-  std::string config = "lm_tiny", output = "run", resume, initial_model;
+  std::string config = "lm_tiny";
   std::vector<std::string> assignments;
-  bool dry_run = false;
-  int64_t stop_after = 0;
+  TrainPlace place;
   train::LmRun run;
 };
 
 /// The preset or file with its changes; the vocabulary is the tokenizer's unless it was set.
 models::LmConfig model_config(const TrainWords& words) {
-  if (!words.initial_model.empty()) return models::read_lm_config(words.initial_model);
+  if (!words.place.initial_model.empty()) return models::read_lm_config(words.place.initial_model);
   const auto config = models::resolve_config(words.config, words.assignments);
   LACT_CHECK(task_of(config) == models::Task::lm, "[train] {} is not a language model", words.config);
   auto model = std::get<models::LmConfig>(config);
@@ -37,56 +34,27 @@ models::LmConfig model_config(const TrainWords& words) {
   return model;
 }
 
-/// A resumed run goes on as it was: anything else given would be ignored.
-void check_resume(const CLI::App& verb) {
-  for (const auto* option : verb.get_options()) {
-    const std::string name = option->get_name();
-    const bool allowed = name == "--resume" || name == "--stop-after" || name == "--help";
-    LACT_CHECK(allowed || option->count() == 0,
-               "[train] --resume goes on with the options of the run; {} cannot be changed", name);
-  }
-}
-
-int finish(const train::TrainResult& result, const std::string& folder) {
-  if (!result.finished) {
-    log::info("stopped after step {}; go on with: lact lm train --resume {}", result.step, folder);
-    return kInterrupted;
-  }
-  nlohmann::ordered_json json = {
-      {"folder", folder}, {"steps", result.step}, {"skipped", result.skipped}, {"loss", result.loss}};
-  for (const auto& [name, value] : result.validation) json["valid_" + name] = value;
-  std::cout << json.dump() << "\n";
-  return 0;
-}
-
 int run_train(const CLI::App& verb, TrainWords& words) {
   keep_freed_memory();
-  train::RunOptions options;
-  options.title = "train";
-  options.stop_after = words.stop_after;
-  if (!words.resume.empty()) {
+  const auto options = words.place.options();
+  if (!words.place.resume.empty()) {
     check_resume(verb);
-    options.folder = words.resume;
-    return finish(resume_run(options), words.resume);
+    return finish_training(resume_run(options), "lm", options.folder);
   }
   // Nothing that is given may be ignored.
   check_option_groups(verb, words.run.data.data.empty() ? "Built-in text" : "Text files");
-  for (const char* name : {"--config", "--set"}) {
-    LACT_CHECK(words.initial_model.empty() || verb.get_option(name)->count() == 0,
-               "[train] {} means nothing with --init, which brings its own model", name);
-  }
-  const auto own_tokenizer = std::filesystem::path(words.initial_model) / "tokenizer.model";
+  check_initial_model(verb, words.place);
+  const auto own_tokenizer = std::filesystem::path(words.place.initial_model) / "tokenizer.model";
   const bool chosen = verb.get_option("--tokenizer")->count() > 0;
-  if (!words.initial_model.empty() && !chosen && std::filesystem::exists(own_tokenizer)) {
+  if (!words.place.initial_model.empty() && !chosen && std::filesystem::exists(own_tokenizer)) {
     words.run.data.tokenizer = own_tokenizer.string();
   }
   words.run.model = model_config(words);
-  if (words.dry_run) {
+  if (words.place.dry_run) {
     std::cout << plan_text(words.run);
     return 0;
   }
-  options.folder = words.output;
-  return finish(start_run(words.run, options, words.initial_model), words.output);
+  return finish_training(start_run(words.run, options, words.place.initial_model), "lm", options.folder);
 }
 
 }  // namespace
@@ -104,12 +72,7 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   verb->add_option("--set", words->assignments,
                    "Change a field of the model: name=value; may be given repeatedly")
       ->allow_extra_args(false);
-  verb->add_option("--init", words->initial_model, "Begin with the weights of this model folder");
-  verb->add_option("-o,--output", words->output, "Folder of the run")->capture_default_str();
-  verb->add_option("--resume", words->resume, "Go on with the run in this folder, bit for bit");
-  verb->add_option("--stop-after", words->stop_after, "Stop cleanly after this step, to be resumed")
-      ->check(CLI::PositiveNumber);
-  verb->add_flag("--dry-run", words->dry_run, "Print parameters, memory, work and time, and do nothing");
+  add_place_options(*verb, words->place);
   auto& run_config = words->run;
   auto& data = run_config.data;
   const char* const files = "Text files";
@@ -126,17 +89,7 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   add_fields(*verb, data.recall, "Built-in text");
   add_fields(*verb, run_config.batches, "Batches");
   add_fields(*verb, run_config.training, "Training");
-  verb->add_option_function<std::string>(
-          "--precision",
-          [&run_config](const std::string& word) {
-            options::read(options::Json(word), run_config.precision, "precision");
-          },
-          "f32, or bf16 for matrix products; weights and fast weights stay f32")
-      ->default_str("f32")
-      ->group("Training");
-  verb->add_flag("--recompute", run_config.recompute,
-                 "Compute blocks again in the backward pass: less memory, a third more time")
-      ->group("Training");
+  add_precision_options(*verb, run_config.precision, run_config.recompute);
   verb->callback([verb, words, &exit_code] { exit_code = run_train(*verb, *words); });
 }
 

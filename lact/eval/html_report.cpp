@@ -7,10 +7,13 @@
 #include "lact/base/error.h"
 #include "lact/eval/markup.h"
 #include "lact/io/atomic_file.h"
+#include "lact/io/jpeg.h"
 
 namespace lact::eval {
 
 namespace {
+
+constexpr int kPictureQuality = 92;
 
 // Charts are drawn for white paper, so they keep a white card in the dark scheme, too.
 constexpr const char* kStyle = R"(
@@ -31,6 +34,7 @@ th { background: var(--panel); font-weight: 600; }
 figure { margin: 1.5rem 0; }
 figure svg { display: block; max-width: 100%; height: auto; border: 1px solid var(--line); border-radius: 8px;
   background: #ffffff; }
+figure img { display: block; max-width: 100%; height: auto; background: #ffffff; }
 figcaption { margin-top: .5rem; color: var(--soft); font-size: .9rem; }
 pre { overflow-x: auto; padding: 1rem; border: 1px solid var(--line); border-radius: 8px;
   background: var(--panel); font: .875rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
@@ -87,8 +91,16 @@ void HtmlReport::table(const std::vector<std::string>& header,
   body_ += "</tbody>\n</table></div>\n";
 }
 
-void HtmlReport::figure(const Plot& plot, const std::string& caption) {
-  body_ += fmt::format("<figure>\n{}", svg(plot));
+void HtmlReport::figure(const Plot& plot, const std::string& caption) { add_figure(svg(plot), caption); }
+
+void HtmlReport::picture(const at::Tensor& image, const std::string& caption) {
+  add_figure(fmt::format("<img alt=\"{}\" src=\"data:image/jpeg;base64,{}\"/>\n", escaped_markup(caption),
+                         base64(io::encode_jpeg(image, kPictureQuality))),
+             caption);
+}
+
+void HtmlReport::add_figure(const std::string& markup, const std::string& caption) {
+  body_ += fmt::format("<figure>\n{}", markup);
   if (!caption.empty()) body_ += fmt::format("<figcaption>{}</figcaption>\n", escaped_markup(caption));
   body_ += "</figure>\n";
 }

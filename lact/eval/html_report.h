@@ -1,5 +1,7 @@
-// A page of results that is one file: text, tables and charts, nothing loaded from elsewhere.
+// A page of results that is one file: text, tables, charts and pictures, nothing loaded from elsewhere.
 #pragma once
+
+#include <ATen/core/Tensor.h>
 
 #include <string>
 #include <utility>
@@ -21,6 +23,8 @@ class HtmlReport {
   /// Each row has as many cells as the header; cells that hold a number are aligned to the right.
   void table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows);
   void figure(const Plot& plot, const std::string& caption);
+  /// uint8 [H, W, 3]; stored inside the page as a JPEG of high quality.
+  void picture(const at::Tensor& image, const std::string& caption);
   /// Lines and blanks stay as they are.
   void code(const std::string& text);
 
@@ -30,6 +34,8 @@ class HtmlReport {
   void write(const std::string& path) const;
 
  private:
+  void add_figure(const std::string& markup, const std::string& caption);
+
   std::string body_;
 };
 

@@ -51,7 +51,8 @@ namespace reference {
 at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options);
 }
 
-/// Float32 matrices on a processor, with a backward pass of its own.
+/// Float32 and bfloat16 matrices on a processor, with a backward pass of its own; the running iterate is
+/// float32.
 namespace fused {
 bool fits(const at::Tensor& gradient, const NewtonSchulzOptions& options);
 at::Tensor newton_schulz(const at::Tensor& gradient, const NewtonSchulzOptions& options);

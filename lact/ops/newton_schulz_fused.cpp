@@ -275,16 +275,23 @@ void for_each_matrix(const at::Tensor& gradient, bool pairs, bool backward, cons
   for (int64_t matrix = 0; matrix < matrices; ++matrix) body(matrix, space, Together{});
 }
 
+NewtonSchulzPrecision precision_for(const at::Tensor& matrices) {
+  if (matrices.scalar_type() != at::kBFloat16) return {};
+  return {kernels::multiplies_pairs(), at::kBFloat16};
+}
+
 struct NewtonSchulz : torch::autograd::Function<NewtonSchulz> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& gradient,
                             const NewtonSchulzOptions& options) {
-    const at::Tensor matrices = gradient.reshape({-1, gradient.size(-2), gradient.size(-1)}).contiguous();
-    const auto [result, iterates] = newton_schulz_forward(matrices, options, {}, gradient.requires_grad());
+    const at::Tensor matrices =
+        gradient.reshape({-1, gradient.size(-2), gradient.size(-1)}).to(at::kFloat).contiguous();
+    const auto [result, iterates] =
+        newton_schulz_forward(matrices, options, precision_for(gradient), gradient.requires_grad());
     context->save_for_backward({matrices, iterates});
     context->saved_data["steps"] = options.steps;
     context->saved_data["coefficients"] = int64_t(options.coefficients);
     context->saved_data["epsilon"] = options.epsilon;
-    return result.view(gradient.sizes());
+    return result.view(gradient.sizes()).to(gradient.scalar_type());
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -294,9 +301,10 @@ struct NewtonSchulz : torch::autograd::Function<NewtonSchulz> {
     options.steps = context->saved_data["steps"].toInt();
     options.coefficients = Coefficients(context->saved_data["coefficients"].toInt());
     options.epsilon = context->saved_data["epsilon"].toDouble();
-    const at::Tensor result =
-        newton_schulz_backward(saved[0], saved[1], gradients[0].reshape(saved[0].sizes()), options, {});
-    return {result.view(gradients[0].sizes()), at::Tensor()};
+    const at::Tensor result = newton_schulz_backward(
+        saved[0], saved[1], gradients[0].reshape(saved[0].sizes()).to(at::kFloat).contiguous(), options,
+        precision_for(gradients[0]));
+    return {result.view(gradients[0].sizes()).to(gradients[0].scalar_type()), at::Tensor()};
   }
 };
 
@@ -339,7 +347,8 @@ at::Tensor newton_schulz_backward(const at::Tensor& gradient, const at::Tensor& 
 }
 
 bool fits(const at::Tensor& gradient, const NewtonSchulzOptions& options) {
-  return gradient.is_cpu() && gradient.scalar_type() == at::kFloat && gradient.numel() > 0 &&
+  return gradient.is_cpu() && gradient.numel() > 0 &&
+         (gradient.scalar_type() == at::kFloat || gradient.scalar_type() == at::kBFloat16) &&
          options.iteration_type == IterationType::input;
 }
 

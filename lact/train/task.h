@@ -20,8 +20,11 @@ class Task {
   /// position of a run is a count.
   virtual at::Tensor loss(int64_t batch) = 0;
 
-  virtual int64_t tokens_per_batch() const = 0;
-  virtual double flops_per_batch() const = 0;  ///< forward and backward
+  virtual int64_t tokens_of_batch(int64_t batch) const = 0;
+  virtual double flops_of_batch(int64_t batch) const = 0;  ///< forward and backward
+
+  /// The loss of a step as people of the task read it, such as "loss 3.214".
+  virtual std::string loss_text(double loss) const;
 
   /// Figures on data that is not trained on, such as {"loss", 3.2}.
   virtual std::map<std::string, double> validate() { return {}; }

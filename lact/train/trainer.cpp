@@ -52,6 +52,9 @@ class Training {
 
   TrainResult run() {
     if (run_.resume) load();
+    for (int64_t batch = 0; batch < step_ * options_.accumulate; ++batch) {
+      tokens_before_ += task_.tokens_of_batch(batch);
+    }
     const int64_t first = step_,
                   last = run_.stop_after > 0 ? std::min(run_.stop_after, options_.steps) : options_.steps;
     Recorder recorder(run_.folder, run_.title, step_, options_.steps);
@@ -62,7 +65,7 @@ class Training {
     start_ = std::chrono::steady_clock::now();
     while (step_ < last && !interrupt.requested()) {
       take_step();
-      report(first);
+      report();
       const bool validates = options_.validate_every > 0;
       if (validates && (step_ % options_.validate_every == 0 || step_ == options_.steps)) validate();
       if (options_.save_every > 0 && step_ % options_.save_every == 0 && step_ < last) try_save();
@@ -84,7 +87,10 @@ class Training {
     loss_ = 0;
     try {
       for (int64_t i = 0; i < options_.accumulate; ++i) {
-        const at::Tensor loss = task_.loss(step_ * options_.accumulate + i) / double(options_.accumulate);
+        const int64_t batch = step_ * options_.accumulate + i;
+        tokens_ += task_.tokens_of_batch(batch);
+        flops_ += task_.flops_of_batch(batch);
+        const at::Tensor loss = task_.loss(batch) / double(options_.accumulate);
         loss_ += loss.item<double>();
         if (!std::isfinite(loss_)) return false;
         loss.backward();
@@ -128,26 +134,21 @@ class Training {
                skipped_in_a_row_);
   }
 
-  double tokens_per_second(int64_t first) const {
-    return double((step_ - first) * options_.accumulate * task_.tokens_per_batch()) /
-           std::max(1e-9, seconds());
-  }
-
-  void report(int64_t first) {
-    const double speed = tokens_per_second(first);
-    const double share = speed / double(task_.tokens_per_batch()) * task_.flops_per_batch() / peak_;
-    std::string details = fmt::format("loss {:.3f}, {} tok/s, {:.0f}% peak, {}", loss_, format_count(speed),
-                                      100 * share, format_bytes(double(resident_bytes())));
+  void report() {
+    const double passed = std::max(1e-9, seconds());
+    const double speed = double(tokens_) / passed, share = flops_ / passed / peak_;
+    std::string details =
+        fmt::format("{}, {} tok/s, {:.0f}% peak, {}", task_.loss_text(loss_), format_count(speed),
+                    100 * share, format_bytes(double(resident_bytes())));
     if (skipped_ > 0) details += fmt::format(", {} skipped", skipped_);
     recorder_->show(step_, details);
     if (step_ % std::max<int64_t>(1, options_.log_every) != 0 && step_ != options_.steps) return;
-    std::map<std::string, double> values = {
-        {"rate", rate_},
-        {"tokens", double(step_ * options_.accumulate * task_.tokens_per_batch())},
-        {"tokens_per_second", speed},
-        {"share_of_peak", share},
-        {"memory_mb", double(resident_bytes()) / 1e6},
-        {"skipped", double(skipped_)}};
+    std::map<std::string, double> values = {{"rate", rate_},
+                                            {"tokens", double(tokens_before_ + tokens_)},
+                                            {"tokens_per_second", speed},
+                                            {"share_of_peak", share},
+                                            {"memory_mb", double(resident_bytes()) / 1e6},
+                                            {"skipped", double(skipped_)}};
     if (std::isfinite(loss_)) values["loss"] = loss_;
     if (std::isfinite(norm_)) values["gradient_norm"] = norm_;
     recorder_->record(step_, values);
@@ -252,8 +253,8 @@ class Training {
   }
 
   std::string summary(const TrainResult& result, int64_t first) const {
-    std::string text = fmt::format("{} steps in {}, loss {:.4f}", result.step - first,
-                                   format_duration(result.seconds), result.loss);
+    std::string text = fmt::format("{} steps in {}, {}", result.step - first, format_duration(result.seconds),
+                                   task_.loss_text(result.loss));
     if (result.skipped > 0) text += fmt::format(", {} skipped", result.skipped);
     return text;
   }
@@ -270,6 +271,8 @@ class Training {
   double peak_ = 1;
 
   int64_t step_ = 0, skipped_ = 0, skipped_in_a_row_ = 0;
+  int64_t tokens_before_ = 0, tokens_ = 0;  ///< of the run before this call, and in it
+  double flops_ = 0;                        ///< in this call
   double loss_ = 0, norm_ = 0, rate_ = 0;
   std::deque<double> norms_;
   std::map<std::string, double> validation_;

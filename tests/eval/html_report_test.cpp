@@ -1,10 +1,13 @@
 #include "lact/eval/html_report.h"
 
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
 
+#include "lact/eval/markup.h"
+#include "lact/io/jpeg.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
 
@@ -100,6 +103,29 @@ TEST(HtmlReport, FiguresAreInline) {
   const std::string html = full_report().html();
   EXPECT_THAT(html, HasSubstr("<figure>\n" + svg(loss_plot()) + "<figcaption>"));
   EXPECT_THAT(html, HasSubstr("</svg>\n</figure>"));
+}
+
+TEST(HtmlReport, PicturesAreInsideThePage) {
+  HtmlReport report("r");
+  const at::Tensor image = at::randint(256, {9, 12, 3}, at::kByte);
+  report.picture(image, "A <cat>.");
+  const std::string html = report.html();
+  EXPECT_THAT(html, HasSubstr("<img alt=\"A &lt;cat&gt;.\" src=\"data:image/jpeg;base64,/9j/"));
+  EXPECT_THAT(html, HasSubstr(base64(io::encode_jpeg(image, 92)) + "\"/>\n<figcaption>A &lt;cat&gt;."));
+  EXPECT_THAT(unbalanced(html), ElementsAre());
+  EXPECT_SENTENCE(report.picture(at::zeros({3, 9, 12}), ""), "expected uint8");
+}
+
+TEST(HtmlReport, Base64AsInRfc4648) {
+  const std::vector<std::pair<std::string, std::string>> examples = {{"", ""},
+                                                                     {"f", "Zg=="},
+                                                                     {"fo", "Zm8="},
+                                                                     {"foo", "Zm9v"},
+                                                                     {"foob", "Zm9vYg=="},
+                                                                     {"fooba", "Zm9vYmE="},
+                                                                     {"foobar", "Zm9vYmFy"},
+                                                                     {"\xFB\xFF", "+/8="}};
+  for (const auto& [bytes, text] : examples) EXPECT_EQ(base64(bytes), text);
 }
 
 TEST(HtmlReport, NumbersAreAlignedToTheRight) {

@@ -1,5 +1,7 @@
 #include "lact/ops/newton_schulz.h"
 
+#include "lact/kernels/isa.h"
+
 #include <limits>
 
 #include "support/errors.h"
@@ -168,6 +170,27 @@ TEST(NewtonSchulz, FusedPathEqualsReference) {
       }
     }
   }
+}
+
+TEST(NewtonSchulz, Bfloat16MatricesTakeTheFusedPathInEveryArithmetic) {
+  at::manual_seed(12);
+  for (const bool pairs : {false, true}) {
+    kernels::set_multiplies_pairs(pairs);
+    for (const auto& [rows, cols] : {std::pair{40, 100}, {128, 64}}) {
+      const at::Tensor x = at::randn({2, rows, cols}).to(at::kBFloat16), weighting = at::randn_like(x);
+      ASSERT_TRUE(fused::fits(x, {}));
+      const at::Tensor leaf = x.clone().requires_grad_(true);
+      const at::Tensor precise = x.to(at::kDouble).requires_grad_(true);
+      const at::Tensor found = newton_schulz(leaf, {}), wanted = reference::newton_schulz(precise, {});
+      found.backward(weighting);
+      wanted.backward(weighting.to(at::kDouble));
+      EXPECT_EQ(found.scalar_type(), at::kBFloat16);
+      EXPECT_EQ(leaf.grad().scalar_type(), at::kBFloat16);
+      EXPECT_LT(difference(found.detach().to(at::kDouble), wanted.detach()), 0.03) << rows << ", " << pairs;
+      EXPECT_LT(difference(leaf.grad().to(at::kDouble), precise.grad()), 0.15) << rows << ", " << pairs;
+    }
+  }
+  kernels::set_multiplies_pairs(false);
 }
 
 /// Spectra on which rounding acts differently: Newton-Schulz lifts small singular values up to 490 times.

@@ -18,14 +18,14 @@ using lact::testing::for_each_isa;
 
 using lact::testing::difference;
 
-struct Case {
+struct WindowCase {
   std::string name;
   Window window;
   int64_t queries, keys, heads, width, value_width;
   int64_t first_query = 0, first_key = 0;
 };
 
-std::vector<Case> cases() {
+std::vector<WindowCase> cases() {
   const auto video = interleaved_layout(3, {2, 5, 7}, 2, 33);
   const auto full = interleaved_layout(2, {1, 9, 9}, 1);
   return {
@@ -49,7 +49,7 @@ struct Tensors {
   at::Tensor q, k, v, weighting;
 };
 
-Tensors tensors_of(const Case& c, int64_t batch, at::ScalarType type) {
+Tensors tensors_of(const WindowCase& c, int64_t batch, at::ScalarType type) {
   at::manual_seed(11);
   const auto make = [&](int64_t tokens, int64_t width) {
     return at::randn({batch, tokens, c.heads, width}).to(type);
@@ -63,7 +63,7 @@ struct Results {
 };
 
 template <class Function>
-Results run(Function function, const Case& c, const Tensors& in) {
+Results run(Function function, const WindowCase& c, const Tensors& in) {
   const auto leaf = [](const at::Tensor& x) { return x.detach().requires_grad_(true); };
   const at::Tensor q = leaf(in.q), k = leaf(in.k), v = leaf(in.v);
   const at::Tensor out = function(q, k, v, c.window, c.first_query, c.first_key);
@@ -72,7 +72,7 @@ Results run(Function function, const Case& c, const Tensors& in) {
 }
 
 /// The reference in float64 on the same numbers.
-Results truth(const Case& c, const Tensors& in) {
+Results truth(const WindowCase& c, const Tensors& in) {
   const auto wide = [](const at::Tensor& x) { return x.to(at::kDouble); };
   return run(reference::window_attention, c, {wide(in.q), wide(in.k), wide(in.v), wide(in.weighting)});
 }
@@ -114,7 +114,7 @@ TEST(WindowAttentionFused, IsCloseInBfloat16WithAndWithoutPairs) {
 }
 
 TEST(WindowAttentionFused, ReadsStridedHeadsAndGradients) {
-  const Case c = {"", sliding_window({0, 150}, 40), 150, 150, 3, 20, 20};
+  const WindowCase c = {"", sliding_window({0, 150}, 40), 150, 150, 3, 20, 20};
   // One projection that is split into q, k and v: rows lie far apart, heads beside each other.
   at::manual_seed(12);
   const at::Tensor joint = at::randn({2, 150, 3 * 3 * 20 + 7});
@@ -133,7 +133,7 @@ TEST(WindowAttentionFused, ReadsStridedHeadsAndGradients) {
 }
 
 TEST(WindowAttentionFused, HugeScoresDoNotOverflow) {
-  const Case c = {"", sliding_window({0, 200}, 64), 200, 200, 2, 16, 16};
+  const WindowCase c = {"", sliding_window({0, 200}, 64), 200, 200, 2, 16, 16};
   Tensors in = tensors_of(c, 1, at::kFloat);
   for (const float sign : {1.f, -1.f}) {
     // All scores are about sign · 10,000, with differences of some units between keys.
@@ -153,7 +153,7 @@ TEST(WindowAttentionFused, HugeScoresDoNotOverflow) {
 }
 
 TEST(WindowAttentionFused, NotANumberIsNotHidden) {
-  const Case c = {"", sliding_window({0, 100}, 30), 100, 100, 1, 16, 16};
+  const WindowCase c = {"", sliding_window({0, 100}, 30), 100, 100, 1, 16, 16};
   const Tensors in = tensors_of(c, 1, at::kFloat);
   in.k[0][50][0][3] = std::nan("");
   const at::Tensor bad = fused::window_attention(in.q, in.k, in.v, c.window, 0, 0).isnan().any(3).flatten();
@@ -167,18 +167,18 @@ TEST(WindowAttentionFused, NotANumberIsNotHidden) {
 
 TEST(WindowAttentionFused, AQueryOfABlockThatSeesNoKeyGivesZeros) {
   // Queries 0 to 9 come before all keys of their band.
-  const Case c = {"", {{{{0, 20}, {{{10, 40}, 3}}}}}, 40, 40, 1, 8, 8};
+  const WindowCase c = {"", {{{{0, 20}, {{{10, 40}, 3}}}}}, 40, 40, 1, 8, 8};
   const Tensors in = tensors_of(c, 1, at::kFloat);
   const Results own = run(fused::window_attention, c, in);
   EXPECT_EQ(own.out.slice(1, 0, 10).abs().max().item<float>(), 0);
   EXPECT_EQ(own.q.slice(1, 0, 10).abs().max().item<float>(), 0);
-  Case later = c;
+  WindowCase later = c;
   later.window.blocks[0].queries.begin = 10;
   expect_close(own, truth(later, in), 5e-6, "the others");
 }
 
 TEST(WindowAttentionFused, OnlyWantedGradientsAreMade) {
-  const Case c = {"", sliding_window({0, 90}, 30), 90, 90, 2, 24, 24};
+  const WindowCase c = {"", sliding_window({0, 90}, 30), 90, 90, 2, 24, 24};
   const Tensors in = tensors_of(c, 1, at::kFloat);
   const Results expected = truth(c, in);
   for (int wanted = 1; wanted < 8; ++wanted) {
@@ -249,7 +249,7 @@ TEST(WindowAttentionFused, TwoRunsGiveTheSameBitsOnSeveralThreads) {
   const int before = threads_in_use();
   use_threads(3);
   for (const int64_t heads : {1, 3, 7}) {
-    const Case c = {"", sliding_window({0, 1400}, 200), 1400, 1400, heads, 32, 32};
+    const WindowCase c = {"", sliding_window({0, 1400}, 200), 1400, 1400, heads, 32, 32};
     const Tensors in = tensors_of(c, 1, at::kFloat);
     const Results first = run(fused::window_attention, c, in), second = run(fused::window_attention, c, in);
     EXPECT_TRUE(first.out.equal(second.out));

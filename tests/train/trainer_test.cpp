@@ -41,8 +41,8 @@ class LineTask : public Task {
     if (batch == exploding_batch) y = y * 1e6;
     return (at::matmul(x, line_.weight) + line_.bias - y).square().mean();
   }
-  int64_t tokens_per_batch() const override { return 4; }
-  double flops_per_batch() const override { return 72; }
+  int64_t tokens_of_batch(int64_t) const override { return 4; }
+  double flops_of_batch(int64_t) const override { return 72; }
   std::map<std::string, double> validate() override {
     return {{"loss", line_.weight.sub(1).abs().sum().item<double>()}};
   }

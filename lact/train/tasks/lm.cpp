@@ -50,9 +50,9 @@ at::Tensor LmTask::loss(int64_t batch) {
   return mean_loss(read(*train_, batch * batches_.batch, batches_.batch));
 }
 
-double LmTask::flops_per_batch() const {
+double LmTask::flops_of_batch(int64_t batch) const {
   // The backward pass is two products for each one of the forward pass.
-  return 3 * models::cost(model_->config()).total().flops * double(tokens_per_batch());
+  return 3 * models::cost(model_->config()).total().flops * double(tokens_of_batch(batch));
 }
 
 std::map<std::string, double> LmTask::validate() {

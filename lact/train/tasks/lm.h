@@ -33,8 +33,8 @@ class LmTask : public Task {
 
   torch::nn::Module& model() override { return *model_; }
   at::Tensor loss(int64_t batch) override;
-  int64_t tokens_per_batch() const override { return batches_.batch * batches_.length; }
-  double flops_per_batch() const override;
+  int64_t tokens_of_batch(int64_t /*batch*/) const override { return batches_.batch * batches_.length; }
+  double flops_of_batch(int64_t batch) const override;
   std::map<std::string, double> validate() override;
   void export_model(const std::string& folder) override;
 

@@ -13,6 +13,7 @@
 #include "lact/data/text/token_cache.h"
 #include "lact/io/atomic_file.h"
 #include "lact/models/lm/folder.h"
+#include "lact/train/run_folder.h"
 
 namespace lact::train {
 
@@ -20,20 +21,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string run_file(const std::string& folder) { return (fs::path(folder) / "run.json").string(); }
-
 std::shared_ptr<data::TokenArray> open_text(const data::Tokenizer& tokenizer, std::vector<std::string> paths,
-                                       const std::string& cache) {
+                                            const std::string& cache) {
   return data::open_corpus(tokenizer,
                            {std::move(paths), cache, [](const std::string& text) { log::info("{}", text); }});
 }
 
 data::TokenRange all(const data::TokenArray& tokens) { return {0, tokens.size()}; }
-
-/// A relative path would mean something else when the run is resumed from another folder.
-void make_absolute(std::vector<std::string>& paths) {
-  for (auto& path : paths) path = fs::absolute(path).lexically_normal().string();
-}
 
 std::shared_ptr<LmTask> make_task(const LmRun& run, const LmSources& sources,
                                   std::shared_ptr<models::LanguageModel> model) {
@@ -48,8 +42,10 @@ std::shared_ptr<LmTask> make_task(const LmRun& run, const LmSources& sources,
 
 }  // namespace
 
-at::ScalarType compute_type(Precision precision) {
-  return precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
+void LmRun::check() const {
+  model.check();
+  training.check();
+  batches.check();
 }
 
 LmSources open_sources(const LmDataOptions& options, int64_t seed) {
@@ -94,8 +90,7 @@ TrainResult start_run(const LmRun& given, const RunOptions& where, const std::st
   make_absolute(run.data.valid);
   run.training.check();
   run.batches.check();
-  LACT_CHECK(!fs::exists(run_file(where.folder)),
-             "{}: holds a run already; continue it with --resume, or choose another folder", where.folder);
+  check_no_run(where.folder);
   const LmSources sources = open_sources(run.data, run.training.seed);
   at::manual_seed(uint64_t(run.training.seed));
   const auto model = initial_model.empty() ? std::make_shared<models::LanguageModel>(run.model)
@@ -109,22 +104,12 @@ TrainResult start_run(const LmRun& given, const RunOptions& where, const std::st
     io::write_file_atomically(file, [&](io::FileWriter& out) { out.write(bytes); });
     run.data.tokenizer = fs::absolute(file).string();
   }
-  const std::string json = options::write(run).dump(2) + "\n";
-  io::write_file_atomically(run_file(where.folder), [&](io::FileWriter& out) { out.write(json); });
+  write_run_file(where.folder, run);
   return train(*task, run.training, where);
 }
 
 LmRun read_run(const std::string& folder) {
-  LACT_CHECK(fs::exists(run_file(folder)), "{}: holds no run to resume: run.json is missing", folder);
-  LmRun run;
-  try {
-    options::read(options::read_json_file(run_file(folder)), run);
-    run.model.check();
-    run.training.check();
-    run.batches.check();
-  } catch (const Error& error) {
-    fail("{}: {}", run_file(folder), error.what());
-  }
+  auto run = read_run_file<LmRun>(folder);
   // The run's own copy, wherever the folder has been moved.
   const fs::path copy = fs::path(folder) / "tokenizer.model";
   if (fs::exists(copy)) run.data.tokenizer = copy.string();

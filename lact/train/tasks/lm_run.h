@@ -7,16 +7,11 @@
 #include <vector>
 
 #include "lact/data/text/recall_text.h"
+#include "lact/train/precision.h"
 #include "lact/train/tasks/lm.h"
 #include "lact/train/trainer.h"
 
 namespace lact::train {
-
-enum class Precision { f32, bf16 };
-constexpr std::array<std::pair<Precision, std::string_view>, 2> enum_names(Precision) {
-  return {{{Precision::f32, "f32"}, {Precision::bf16, "bf16"}}};
-}
-at::ScalarType compute_type(Precision precision);
 
 struct LmDataOptions {
   std::vector<std::string> data;
@@ -56,6 +51,9 @@ struct LmRun {
     field("recompute", recompute,
           "computes blocks again in the backward pass instead of keeping activations");
   }
+
+  /// Throws one sentence for values that cannot work.
+  void check() const;
 };
 
 /// The sequences to train and validate on.

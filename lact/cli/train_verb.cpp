@@ -1,0 +1,71 @@
+#include "lact/cli/train_verb.h"
+
+#include <iostream>
+
+#include "lact/base/error.h"
+#include "lact/base/log.h"
+#include "lact/base/options.h"
+#include "lact/cli/verbs.h"
+
+namespace lact::cli {
+
+train::RunOptions TrainPlace::options() const {
+  train::RunOptions options;
+  options.folder = resume.empty() ? output : resume;
+  options.title = "train";
+  options.stop_after = stop_after;
+  return options;
+}
+
+void add_place_options(CLI::App& verb, TrainPlace& place) {
+  verb.add_option("--init", place.initial_model, "Begin with the weights of this model folder");
+  verb.add_option("-o,--output", place.output, "Folder of the run")->capture_default_str();
+  verb.add_option("--resume", place.resume, "Go on with the run in this folder, bit for bit");
+  verb.add_option("--stop-after", place.stop_after, "Stop cleanly after this step, to be resumed")
+      ->check(CLI::PositiveNumber);
+  verb.add_flag("--dry-run", place.dry_run, "Print what the run would take, and do nothing");
+}
+
+void add_precision_options(CLI::App& verb, train::Precision& precision, bool& recompute) {
+  verb.add_option_function<std::string>(
+          "--precision",
+          [&precision](const std::string& word) {
+            options::read(options::Json(word), precision, "precision");
+          },
+          "f32, or bf16 for matrix products; weights and fast weights stay f32")
+      ->default_str("f32")
+      ->group("Training");
+  verb.add_flag("--recompute", recompute,
+                "Compute blocks again in the backward pass: less memory, a third more time")
+      ->group("Training");
+}
+
+void check_resume(const CLI::App& verb) {
+  for (const auto* option : verb.get_options()) {
+    const std::string name = option->get_name();
+    const bool allowed = name == "--resume" || name == "--stop-after" || name == "--help";
+    LACT_CHECK(allowed || option->count() == 0,
+               "[train] --resume goes on with the options of the run; {} cannot be changed", name);
+  }
+}
+
+void check_initial_model(const CLI::App& verb, const TrainPlace& place) {
+  for (const char* name : {"--config", "--set"}) {
+    LACT_CHECK(place.initial_model.empty() || verb.get_option(name)->count() == 0,
+               "[train] {} means nothing with --init, which brings its own model", name);
+  }
+}
+
+int finish_training(const train::TrainResult& result, const std::string& task, const std::string& folder) {
+  if (!result.finished) {
+    log::info("stopped after step {}; go on with: lact {} train --resume {}", result.step, task, folder);
+    return kExitInterrupted;
+  }
+  nlohmann::ordered_json json = {
+      {"folder", folder}, {"steps", result.step}, {"skipped", result.skipped}, {"loss", result.loss}};
+  for (const auto& [name, value] : result.validation) json["valid_" + name] = value;
+  std::cout << json.dump() << "\n";
+  return 0;
+}
+
+}  // namespace lact::cli

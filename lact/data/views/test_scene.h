@@ -1,0 +1,54 @@
+// Scenes to test view synthesis on: some views are read, others have to be guessed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lact/data/views/camera.h"
+#include "lact/data/views/scene.h"
+#include "lact/data/views/scene_source.h"
+#include "lact/data/views/select.h"
+
+namespace lact::data {
+
+struct TestOptions {
+  int64_t height = 128, width = 128;
+  std::vector<int64_t> counts = {2, 4, 8, 16, 32};  ///< of input views
+  int64_t targets = 8;                              ///< views to guess; of photos, at most every eighth
+  ViewChoice inputs = ViewChoice::kmeans;
+  uint64_t seed = 0;
+
+  /// Throws one sentence for numbers that cannot work.
+  void check() const;
+};
+
+struct TestScene {
+  PosedImages views;                               ///< of one size; cameras in the coordinates of the world
+  std::vector<int64_t> targets;                    ///< views to guess
+  std::map<int64_t, std::vector<int64_t>> inputs;  ///< views to read, by how many they are; never a target
+};
+
+/// A scene that is rendered, or read from the disk, when it is needed.
+struct TestCase {
+  std::string group;  ///< scenes that can be averaged
+  std::string name;
+  std::vector<int64_t> counts;  ///< of input views, ascending: those of the options that there are views for
+  std::vector<int64_t> left_out;  ///< the others
+  int64_t targets = 0;
+  std::function<TestScene()> load;
+};
+
+/// Scenes made of a seed alone, none of which is ever trained on. Group "procedural".
+std::vector<TestCase> procedural_cases(int64_t scenes, const TestOptions& options);
+
+/// One scene for each mesh that `config` holds out from training. Group "meshes".
+std::vector<TestCase> mesh_cases(const SceneSourceConfig& config, const TestOptions& options);
+
+/// One group for each folder or camera file, named after its folder.
+std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const SceneOptions& reading,
+                                  const TestOptions& options);
+
+}  // namespace lact::data

@@ -1,0 +1,103 @@
+// Training a view-synthesis model: from a few views of a scene to others, on rendered scenes that never end.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lact/data/views/frame_choice.h"
+#include "lact/data/views/scene_source.h"
+#include "lact/data/views/scene_stream.h"
+#include "lact/models/lpips/lpips.h"
+#include "lact/models/nvs/model.h"
+#include "lact/train/task.h"
+
+namespace lact::train {
+
+/// A stretch of training with pictures of one size and one number of views; later stages are larger.
+struct NvsStage {
+  int64_t steps = 0;
+  int64_t size = 64;
+  int64_t inputs = 4;
+  int64_t targets = 4;
+  int64_t scenes = 4;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("steps", steps, "optimizer steps of this stage; 0, of the last one: all that are left");
+    field("size", size, "height and width of the pictures in pixels");
+    field("inputs", inputs, "views that are read");
+    field("targets", targets, "other views that are rendered and compared");
+    field("scenes", scenes, "scenes of a batch");
+  }
+  bool operator==(const NvsStage&) const = default;
+};
+
+/// Throws one sentence for stages that cannot work with this many steps and this patch.
+void check_stages(const std::vector<NvsStage>& stages, int64_t steps, int64_t patch_size);
+
+struct NvsLossOptions {
+  double perceptual = 0;
+  std::string lpips;
+  models::LpipsNetwork network = models::LpipsNetwork::squeeze;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("perceptual", perceptual, "weight of the perceptual loss (LPIPS) beside the mean squared error");
+    field("lpips", lpips, "folder of its weights");
+    field("network", network, "its network: squeeze or alex");
+  }
+  bool operator==(const NvsLossOptions&) const = default;
+};
+
+struct NvsTaskOptions {
+  std::vector<NvsStage> stages;
+  int64_t accumulate = 1;  ///< batches of a step
+  int64_t valid_scenes = 16;
+  int64_t seed = 1;
+  int render_threads = 1;
+  data::FrameChoice frame = data::FrameChoice::given;
+  std::string samples;  ///< folder for sheets of rendered validation views; empty: none
+  NvsLossOptions loss;
+};
+
+class NvsTask : public Task {
+ public:
+  /// Scenes of `valid` are never trained on.
+  NvsTask(std::shared_ptr<models::NvsModel> model, std::shared_ptr<const data::SceneSource> train,
+          std::shared_ptr<const data::SceneSource> valid, const NvsTaskOptions& options);
+
+  torch::nn::Module& model() override { return *model_; }
+  at::Tensor loss(int64_t batch) override;
+  std::string loss_text(double loss) const override;
+  int64_t tokens_of_batch(int64_t batch) const override;
+  double flops_of_batch(int64_t batch) const override;
+
+  /// PSNR and SSIM on held-out scenes in the size of the present stage; also the seconds that training has
+  /// waited for pictures.
+  std::map<std::string, double> validate() override;
+  void export_model(const std::string& folder) override;
+
+ private:
+  const NvsStage& stage_of(int64_t batch) const;
+  data::SceneBatch take(int64_t batch);
+  /// Target views [B, T, 3, H, W] as the model sees them from the inputs.
+  at::Tensor predict(const data::SceneBatch& batch, const NvsStage& stage);
+  void write_samples(const at::Tensor& truth, const at::Tensor& rendered) const;
+
+  std::shared_ptr<models::NvsModel> model_;
+  std::shared_ptr<const data::SceneSource> train_, valid_;
+  NvsTaskOptions options_;
+  std::optional<models::Lpips> lpips_;
+  const NvsStage* streamed_ = nullptr;  ///< the stage of stream_
+  std::unique_ptr<data::SceneStream> stream_;
+  double waited_ = 0;       ///< for streams of earlier stages
+  int64_t last_batch_ = 0;  ///< trained on
+  double last_mse_ = 0;
+};
+
+/// Brings the cameras of each scene into the frame that its input views give it, as scenes are read later.
+void to_frames(data::SceneBatch& batch, int64_t inputs, data::FrameChoice choice);
+
+}  // namespace lact::train
