@@ -39,7 +39,7 @@ std::vector<std::string> ffmpeg_words(const VideoOptions& options, const std::st
   add({"-f", "rawvideo", "-pixel_format", "rgb24", "-framerate", fmt::format("{}", options.fps)});
   add({"-video_size", fmt::format("{}x{}", options.size.width, options.size.height), "-i", "pipe:0", "-an"});
   if (ending == ".gif") {
-    add({"-filter_complex", "split[a][b];[a]palettegen=stats_mode=diff[p];[b][p]paletteuse=dither=bayer"});
+    add({"-filter_complex", "split[a][b];[a]palettegen[p];[b][p]paletteuse=dither=bayer"});
     add({"-loop", "0", "-f", "gif"});
   } else {
     // 4:2:0 wants even sides; players take the colours of high-definition video for granted.

@@ -7,6 +7,7 @@
 #include "lact/base/error.h"
 #include "lact/data/views/camera_file.h"
 #include "lact/data/views/preprocess.h"
+#include "lact/io/picture_sheet.h"
 
 namespace lact::serve {
 
@@ -58,8 +59,8 @@ SceneDescription NvsSource::describe() const {
 
 at::Tensor NvsSource::render(const data::Camera& camera) {
   data::check_patches(camera.height, camera.width, patch_size());
-  return data::byte_image(model_->render(*scene_.state, data::intrinsics_of({camera})[0],
-                                         data::camera_to_world_of({camera})[0], camera.height, camera.width));
+  return io::to_bytes(model_->render(*scene_.state, data::intrinsics_of({camera})[0],
+                                     data::camera_to_world_of({camera})[0], camera.height, camera.width));
 }
 
 }  // namespace lact::serve

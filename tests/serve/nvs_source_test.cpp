@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "lact/data/views/preprocess.h"
+#include "lact/io/picture_sheet.h"
 #include "support/errors.h"
 #include "support/tiny_nvs.h"
 
@@ -49,7 +49,7 @@ TEST(NvsSource, RendersWhatTheModelSees) {
   NvsSource source(model, std::move(scene), {"toy.fw"});
   const at::Tensor frame = source.render(source.cameras()[1]);
   EXPECT_EQ(frame.scalar_type(), at::kByte);
-  EXPECT_TRUE(frame.equal(data::byte_image(seen)));
+  EXPECT_TRUE(frame.equal(io::to_bytes(seen)));
   EXPECT_FALSE(frame.equal(source.render(source.cameras()[2])));
 }
 

@@ -72,12 +72,6 @@ at::Tensor unit_planes(const at::Tensor& image) {
   return image.permute({2, 0, 1}).to(at::kFloat).div(255).contiguous();
 }
 
-at::Tensor byte_image(const at::Tensor& planes) {
-  LACT_CHECK(planes.defined() && planes.dim() == 3 && planes.size(0) == 3 && planes.is_floating_point(),
-             "[byte_image] the picture is not [3, H, W] of floating point numbers");
-  return planes.permute({1, 2, 0}).mul(255).round_().clamp_(0, 255).to(at::kByte).contiguous();
-}
-
 void check_patches(int64_t height, int64_t width, int64_t patch) {
   LACT_CHECK(patch >= 1, "the patch is {} pixels wide, expected at least 1", patch);
   LACT_CHECK(

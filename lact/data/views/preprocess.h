@@ -20,9 +20,6 @@ at::Tensor composite_on_white(const at::Tensor& image);
 /// uint8 [H, W, 3] -> float32 [3, H, W] in [0, 1].
 at::Tensor unit_planes(const at::Tensor& image);
 
-/// Back: floating point [3, H, W] in [0, 1] -> uint8 [H, W, 3], rounded to the nearest.
-at::Tensor byte_image(const at::Tensor& planes);
-
 /// Throws a sentence unless a picture of this size can be cut into whole patches.
 void check_patches(int64_t height, int64_t width, int64_t patch);
 

@@ -60,14 +60,6 @@ TEST(Preprocess, PlanesAreInTheUnitInterval) {
   EXPECT_TRUE(at::allclose(planes, at::tensor({0.0f, 0.2f, 1.0f}).reshape({3, 1, 1})));
 }
 
-TEST(Preprocess, BytesComeBack) {
-  const at::Tensor image = at::randint(256, {5, 7, 3}, at::kByte);
-  EXPECT_TRUE(byte_image(unit_planes(image)).equal(image));
-  const at::Tensor planes = at::tensor({-0.1, 0.5, 1.2}, at::kDouble).view({3, 1, 1});
-  EXPECT_TRUE(byte_image(planes).equal(at::tensor({0, 128, 255}, at::kByte).view({1, 1, 3})));
-  EXPECT_SENTENCE(byte_image(at::zeros({4, 2, 2})), "not [3, H, W]");
-}
-
 TEST(Preprocess, SizesThatPatchesDoNotDivideAreASentence) {
   check_patches(256, 536, 8);
   EXPECT_SENTENCE(
