@@ -126,7 +126,9 @@ void run_demo(const DemoWords& words) {
     result.runs.push_back({name, run_folder.string(), run,
                            train::start_run(run, {.folder = run_folder.string(), .title = name})});
     LACT_CHECK(result.runs.back().outcome.finished, "[demo] interrupted; nothing is reported");
-    models.push_back({name, load_lm({.model = run_folder.string()})});
+    LmWords trained;
+    trained.model = run_folder.string();
+    models.push_back({name, load_lm(trained)});
   }
   for (const auto& [name, lm] : models) {
     result.recalls.push_back(

@@ -21,8 +21,6 @@ namespace lact::cli {
 
 namespace {
 
-constexpr int kInterrupted = 130;
-
 struct NvsRenderWords {
   NvsWords nvs;
   std::string scene, camera, size, output;
@@ -99,7 +97,7 @@ int run_nvs_render(const CLI::App& verb, const NvsRenderWords& words) {
   }
   const auto start = std::chrono::steady_clock::now();
   io::FrameOutput output(words.output, sizes, words.fps);
-  if (!render_frames(scene, path, output)) return kInterrupted;
+  if (!render_frames(scene, path, output)) return kExitInterrupted;
   const double total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
                rate = double(path.size()) / total;
   if (words.json) {

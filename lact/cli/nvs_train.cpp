@@ -102,6 +102,13 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
   number("--batch", words->stage.scenes, "Scenes of a batch");
   number("--valid-scenes", run.valid_scenes, "Scenes of a validation; 0 is none");
   number("--render-threads", run.render_threads, "Threads that render pictures beside the training");
+  verb->add_option_function<std::string>(
+          "--frame",
+          [&run](const std::string& word) { options::read(options::Json(word), run.frame, "frame"); },
+          "Coordinates of the scenes for the model: given (objects at the origin, z up), mean_pose (of the "
+          "input views, as\nthe authors do for whole scenes) or object (found from the input views)")
+      ->default_str("given")
+      ->group(views);
   add_fields(*verb, run.loss, "Loss");
   add_fields(*verb, run.training, "Training");
   add_precision_options(*verb, run.precision, run.recompute);

@@ -5,12 +5,9 @@
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/options.h"
+#include "lact/cli/verbs.h"
 
 namespace lact::cli {
-
-namespace {
-constexpr int kInterrupted = 130;
-}
 
 train::RunOptions TrainPlace::options() const {
   train::RunOptions options;
@@ -62,7 +59,7 @@ void check_initial_model(const CLI::App& verb, const TrainPlace& place) {
 int finish_training(const train::TrainResult& result, const std::string& task, const std::string& folder) {
   if (!result.finished) {
     log::info("stopped after step {}; go on with: lact {} train --resume {}", result.step, task, folder);
-    return kInterrupted;
+    return kExitInterrupted;
   }
   nlohmann::ordered_json json = {
       {"folder", folder}, {"steps", result.step}, {"skipped", result.skipped}, {"loss", result.loss}};

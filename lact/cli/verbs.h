@@ -30,6 +30,9 @@ void show_help_when_alone(CLI::App& group);
 /// Options of the page's first group always count.
 void check_option_groups(const CLI::App& verb, const std::string& word);
 
+/// The exit code of work that a signal ended early, as shells give it.
+inline constexpr int kExitInterrupted = 130;
+
 /// Versions, BLAS, processor and threads, one per line.
 std::string version_text();
 

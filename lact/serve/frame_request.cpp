@@ -9,27 +9,27 @@ namespace lact::serve {
 
 namespace {
 
-using Json = nlohmann::json;
+using RequestJson = nlohmann::json;
 
 constexpr int64_t kMaxId = int64_t{1} << 53;  // a page counts in float64
 constexpr double kMaxRatio = 100;             // of focal length or principal point to the picture's size
 constexpr double kMaxDistance = 1e6;
 constexpr double kRotationTolerance = 1e-3;
 
-const Json& request_field(const Json& request, const char* name) {
+const RequestJson& request_field(const RequestJson& request, const char* name) {
   const auto found = request.find(name);
   LACT_CHECK(found != request.end(), "[view] the request has no \"{}\"", name);
   return *found;
 }
 
-int64_t request_integer(const Json& request, const char* name, int64_t lowest, int64_t highest) {
-  const Json& value = request_field(request, name);
+int64_t request_integer(const RequestJson& request, const char* name, int64_t lowest, int64_t highest) {
+  const RequestJson& value = request_field(request, name);
   const bool fits = value.is_number_integer() && value >= lowest && value <= highest;
   LACT_CHECK(fits, "[view] {} is not a whole number from {} to {}", name, lowest, highest);
   return value.get<int64_t>();
 }
 
-double request_number(const Json& value, const std::string& name, double lowest, double highest) {
+double request_number(const RequestJson& value, const std::string& name, double lowest, double highest) {
   // null is what JSON.stringify makes of NaN
   LACT_CHECK(value.is_number(), "[view] {} is {}, expected a number", name, value.type_name());
   const double number = value.get<double>();
@@ -38,7 +38,7 @@ double request_number(const Json& value, const std::string& name, double lowest,
   return number;
 }
 
-void read_pose(const Json& rows, data::Camera& camera) {
+void read_pose(const RequestJson& rows, data::Camera& camera) {
   LACT_CHECK(rows.is_array() && rows.size() == 4, "[view] camera_to_world is not a list of 4 rows");
   auto& pose = camera.camera_to_world;
   for (size_t i = 0; i < 4; ++i) {
@@ -78,7 +78,7 @@ int64_t rounded_side(int64_t side, const FrameLimits& limits) {
 }  // namespace
 
 FrameRequest parse_frame_request(const std::string& message, const FrameLimits& limits) {
-  const Json json = Json::parse(message, nullptr, /*allow_exceptions=*/false);
+  const RequestJson json = RequestJson::parse(message, nullptr, /*allow_exceptions=*/false);
   LACT_CHECK(json.is_object(), "[view] the message is not a JSON object");
   FrameRequest request;
   request.id = request_integer(json, "id", 0, kMaxId);

@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 using testing::TemporaryFolder;
 using testing::write_file;
 
-std::string refusal(const std::string& bytes) {
+std::string read_refusal(const std::string& bytes) {
   TemporaryFolder folder;
   const std::string path = folder / "bad.safetensors";
   write_file(path, bytes);
@@ -59,7 +59,7 @@ class MalformedSafetensors : public ::testing::TestWithParam<Malformed> {};
 
 TEST_P(MalformedSafetensors, IsRefusedInASentence) {
   const auto& [header, data_bytes, sentence] = GetParam();
-  EXPECT_THAT(refusal(file_of(header, std::string(data_bytes, '\0'))), HasSubstr(sentence));
+  EXPECT_THAT(read_refusal(file_of(header, std::string(data_bytes, '\0'))), HasSubstr(sentence));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -156,11 +156,11 @@ TEST(SafetensorsDamage, AFileCutAtAnyPlaceIsRefused) {
   const std::string bytes = sample_bytes();
   const size_t end = header_end(bytes);
   for (size_t length = 0; length < bytes.size(); length += length < end + 4 ? 1 : 5) {
-    EXPECT_NE(refusal(bytes.substr(0, length)), "") << "cut at byte " << length;
+    EXPECT_NE(read_refusal(bytes.substr(0, length)), "") << "cut at byte " << length;
   }
-  EXPECT_NE(refusal(bytes.substr(0, bytes.size() - 1)), "");
-  EXPECT_NE(refusal(bytes + '\0'), "");
-  EXPECT_EQ(refusal(bytes), "");
+  EXPECT_NE(read_refusal(bytes.substr(0, bytes.size() - 1)), "");
+  EXPECT_NE(read_refusal(bytes + '\0'), "");
+  EXPECT_EQ(read_refusal(bytes), "");
 }
 
 TEST(SafetensorsDamage, FlippedBytesAreRefusedOrReadButNeverCrash) {
@@ -185,39 +185,39 @@ TEST(SafetensorsDamage, FlippedBytesAreRefusedOrReadButNeverCrash) {
 
 TEST(SafetensorsDamage, HeaderLengthsBeyondTheFileOrTheLimitAreRefused) {
   const std::string header = "{}      ";
-  EXPECT_THAT(refusal(length_prefix(std::numeric_limits<uint64_t>::max()) + header),
+  EXPECT_THAT(read_refusal(length_prefix(std::numeric_limits<uint64_t>::max()) + header),
               HasSubstr("expected at most"));
-  EXPECT_THAT(refusal(length_prefix(uint64_t{1} << 63) + header), HasSubstr("expected at most"));
-  EXPECT_THAT(refusal(length_prefix(100'000'001) + header),
+  EXPECT_THAT(read_refusal(length_prefix(uint64_t{1} << 63) + header), HasSubstr("expected at most"));
+  EXPECT_THAT(read_refusal(length_prefix(100'000'001) + header),
               HasSubstr("the header length is 100000001, expected at most 100000000"));
-  EXPECT_THAT(refusal(length_prefix(9) + header),
+  EXPECT_THAT(read_refusal(length_prefix(9) + header),
               HasSubstr("the header length is 9, but only 8 bytes follow it"));
-  EXPECT_THAT(refusal("short"), HasSubstr("the file has 5 bytes, expected at least 8"));
+  EXPECT_THAT(read_refusal("short"), HasSubstr("the file has 5 bytes, expected at least 8"));
 }
 
 TEST(SafetensorsDamage, AZeroByteDoesNotHideTheRestOfTheHeader) {
-  EXPECT_THAT(refusal(file_of(std::string("{}\0garbage", 10))), HasSubstr("not valid JSON at its byte 3"));
+  EXPECT_THAT(read_refusal(file_of(std::string("{}\0garbage", 10))), HasSubstr("not valid JSON at its byte 3"));
 }
 
 TEST(SafetensorsDamage, DeepNestingAndManyDimensionsAreRefused) {
-  EXPECT_THAT(refusal(file_of("{\"a\":" + std::string(100'000, '['))), HasSubstr("holds a list"));
+  EXPECT_THAT(read_refusal(file_of("{\"a\":" + std::string(100'000, '['))), HasSubstr("holds a list"));
   std::string ones = "1";
   for (int i = 0; i < 64; ++i) ones += ",1";
   EXPECT_THAT(
-      refusal(file_of("{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,1],\"shape\":[" + ones + "]}}", "x")),
+      read_refusal(file_of("{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,1],\"shape\":[" + ones + "]}}", "x")),
       HasSubstr("a list of more than 64"));
 }
 
 TEST(SafetensorsDamage, ABoolOtherThanZeroAndOneIsRefused) {
-  EXPECT_THAT(refusal(file_of(R"({"a":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", "\x01\x02")),
+  EXPECT_THAT(read_refusal(file_of(R"({"a":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", "\x01\x02")),
               HasSubstr("tensor \"a\" of dtype BOOL holds the byte 2"));
 }
 
 TEST(SafetensorsDamage, LongAndStrangeNamesAreShortenedInTheSentence) {
-  const std::string sentence = refusal(file_of("{\"" + std::string(10'000, 'n') + "\\u001b[31m\":1}"));
+  const std::string sentence = read_refusal(file_of("{\"" + std::string(10'000, 'n') + "\\u001b[31m\":1}"));
   EXPECT_THAT(sentence, HasSubstr("nnn...\""));
   EXPECT_LT(sentence.size(), 400u);
-  EXPECT_THAT(refusal(file_of("{\"\\u001b[31m\":1}")), HasSubstr("\\u001b[31m"));
+  EXPECT_THAT(read_refusal(file_of("{\"\\u001b[31m\":1}")), HasSubstr("\\u001b[31m"));
 }
 
 /// Peak of this process's address space in bytes.
@@ -231,12 +231,12 @@ size_t peak_memory() {
 
 TEST(SafetensorsDamage, BogusSizesTakeNoMemory) {
   const size_t before = peak_memory();
-  EXPECT_NE(refusal(length_prefix(90'000'000'000) + "{}"), "");
-  EXPECT_NE(refusal(length_prefix(99'000'000) + "{}"), "");
+  EXPECT_NE(read_refusal(length_prefix(90'000'000'000) + "{}"), "");
+  EXPECT_NE(read_refusal(length_prefix(99'000'000) + "{}"), "");
   EXPECT_NE(
-      refusal(file_of(R"({"a":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,68719476736]}})", "x")),
+      read_refusal(file_of(R"({"a":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,68719476736]}})", "x")),
       "");
-  EXPECT_NE(refusal(file_of(R"({"a":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,1]}})", "x")), "");
+  EXPECT_NE(read_refusal(file_of(R"({"a":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,1]}})", "x")), "");
   EXPECT_LT(peak_memory() - before, size_t{64} << 20);
 }
 

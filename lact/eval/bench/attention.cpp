@@ -10,14 +10,14 @@ namespace lact::eval::bench {
 
 namespace {
 
-struct Shape {
+struct AttentionShape {
   int64_t tokens, window, heads, width;
   std::string name() const {
     return fmt::format("{} tokens, window {}, {}x{}", tokens, window, heads, width);
   }
 };
 
-std::vector<Shape> shapes(bool quick) {
+std::vector<AttentionShape> attention_shapes(bool quick) {
   if (quick) return {{160, 48, 2, 16}};
   return {{8192, 2048, 12, 64}, {8192, 2048, 24, 64}};
 }
@@ -25,7 +25,7 @@ std::vector<Shape> shapes(bool quick) {
 struct Inputs {
   at::Tensor q, k, v, cotangent;
 
-  Inputs(const Shape& shape, at::ScalarType type) {
+  Inputs(const AttentionShape& shape, at::ScalarType type) {
     at::manual_seed(17);
     const auto draw = [&] { return at::randn({1, shape.tokens, shape.heads, shape.width}).to(type); };
     q = draw().requires_grad_(true), k = draw().requires_grad_(true), v = draw().requires_grad_(true);
@@ -39,7 +39,7 @@ struct Inputs {
     return copy;
   }
 
-  std::vector<at::Tensor> attend(const Shape& shape, bool backward) const {
+  std::vector<at::Tensor> attend(const AttentionShape& shape, bool backward) const {
     const ops::Window window = ops::sliding_window({0, shape.tokens}, shape.window);
     if (!backward) {
       at::NoGradGuard no_grad;
@@ -52,7 +52,7 @@ struct Inputs {
   }
 };
 
-void measure(Session& session, const Shape& shape, const std::string& precision, bool backward) {
+void measure_attention(Session& session, const AttentionShape& shape, const std::string& precision, bool backward) {
   const Inputs inputs(shape, type_of(precision));
   Trial trial;
   trial.row = {"attention", shape.name(), "", backward ? "forward+backward" : "forward", precision};
@@ -88,10 +88,10 @@ void measure(Session& session, const Shape& shape, const std::string& precision,
 }  // namespace
 
 void bench_attention(Session& session) {
-  for (const Shape& shape : shapes(session.quick())) {
+  for (const AttentionShape& shape : attention_shapes(session.quick())) {
     if (!session.wants(shape.name())) continue;
     for (const char* precision : {"bf16", "f32"}) {
-      for (const bool backward : {false, true}) measure(session, shape, precision, backward);
+      for (const bool backward : {false, true}) measure_attention(session, shape, precision, backward);
     }
   }
 }

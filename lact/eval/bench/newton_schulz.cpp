@@ -11,12 +11,12 @@ namespace lact::eval::bench {
 
 namespace {
 
-struct Shape {
+struct MatrixShape {
   int64_t matrices, rows, cols;
   std::string name() const { return fmt::format("{}x {}x{}", matrices, rows, cols); }
 };
 
-std::vector<Shape> shapes(bool quick) {
+std::vector<MatrixShape> matrix_shapes(bool quick) {
   if (quick) return {{3, 48, 48}, {2, 32, 64}};
   return {{12, 256, 256}, {12, 384, 384}, {3, 512, 512}, {3, 768, 1536}};
 }
@@ -56,7 +56,7 @@ std::vector<at::Tensor> orthogonalise(const at::Tensor& x, const at::Tensor& cot
   return {out.detach(), leaf.grad()};
 }
 
-void measure(Session& session, const Shape& shape, const std::string& precision, bool backward) {
+void measure_newton_schulz(Session& session, const MatrixShape& shape, const std::string& precision, bool backward) {
   at::manual_seed(17);
   const at::Tensor x = at::randn({shape.matrices, shape.rows, shape.cols}).to(type_of(precision));
   const at::Tensor cotangent = at::randn_like(x);
@@ -83,10 +83,10 @@ void measure(Session& session, const Shape& shape, const std::string& precision,
 }  // namespace
 
 void bench_newton_schulz(Session& session) {
-  for (const Shape& shape : shapes(session.quick())) {
+  for (const MatrixShape& shape : matrix_shapes(session.quick())) {
     if (!session.wants(shape.name())) continue;
     for (const char* precision : {"bf16", "f32"}) {
-      for (const bool backward : {false, true}) measure(session, shape, precision, backward);
+      for (const bool backward : {false, true}) measure_newton_schulz(session, shape, precision, backward);
     }
   }
 }

@@ -6,7 +6,7 @@ namespace lact::eval::bench {
 
 namespace {
 
-std::vector<TttShape> shapes(bool quick) {
+std::vector<TttShape> ttt_shapes(bool quick) {
   if (quick) {
     return {
         {2, 96, 96, 32, 32, false, false}, {1, 64, 64, 16, 32, false, true}, {2, 96, 32, 32, 32, true, true}};
@@ -25,7 +25,7 @@ options::Json request(const TttShape& shape, bool backward, const char* form) {
           {"form", form}};
 }
 
-void measure(Session& session, const TttShape& shape, const TttProblem& problem, const std::string& precision,
+void measure_ttt(Session& session, const TttShape& shape, const TttProblem& problem, const std::string& precision,
              bool backward, bool recompute) {
   Trial trial;
   trial.row = {"ttt", shape.name(), shape.rule(),
@@ -49,13 +49,13 @@ void measure(Session& session, const TttShape& shape, const TttProblem& problem,
 }  // namespace
 
 void bench_ttt(Session& session) {
-  for (const TttShape& shape : shapes(session.quick())) {
+  for (const TttShape& shape : ttt_shapes(session.quick())) {
     if (!session.wants(shape.name() + " " + shape.rule())) continue;
     for (const char* precision : {"bf16", "f32"}) {
       const TttProblem problem(shape, type_of(precision));
-      measure(session, shape, problem, precision, false, false);
-      measure(session, shape, problem, precision, true, false);
-      measure(session, shape, problem, precision, true, true);
+      measure_ttt(session, shape, problem, precision, false, false);
+      measure_ttt(session, shape, problem, precision, true, false);
+      measure_ttt(session, shape, problem, precision, true, true);
     }
   }
 }

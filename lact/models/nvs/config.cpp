@@ -61,7 +61,8 @@ ModelCost cost(const NvsConfig& config, const ViewSet& views) {
     between = layer_cost(width, config.lact, all.around);
   } else {
     between = layer_cost(width, config.attention, {.attended = all.around.chunk});
-    for (auto& part : between) part.name = "full " + part.name;
+    between.front().name = "full attention projections";
+    between.back().name = "full attention";
   }
   for (auto& part : between) all.block.push_back(std::move(part));
   all.block.push_back(feed_forward_cost(width, config.feed_forward));

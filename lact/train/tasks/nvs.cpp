@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/options.h"
 #include "lact/base/random.h"
-#include "lact/data/views/normalize.h"
 #include "lact/io/picture_sheet.h"
 #include "lact/io/png.h"
 #include "lact/models/nvs/folder.h"
@@ -64,7 +64,8 @@ void check_stages(const std::vector<NvsStage>& stages, int64_t steps, int64_t pa
   }
 }
 
-void to_input_frames(data::SceneBatch& batch, int64_t inputs) {
+void to_frames(data::SceneBatch& batch, int64_t inputs, data::FrameChoice choice) {
+  if (choice == data::FrameChoice::given) return;
   const int64_t scenes = batch.intrinsics.size(0), views = batch.intrinsics.size(1);
   batch.camera_to_world = batch.camera_to_world.clone();
   const float* intrinsics = batch.intrinsics.data_ptr<float>();
@@ -76,7 +77,7 @@ void to_input_frames(data::SceneBatch& batch, int64_t inputs) {
       cameras.push_back(camera_of(intrinsics + at * 4, poses + at * 16));
     }
     const auto frame =
-        data::mean_pose_frame({cameras.begin(), cameras.begin() + static_cast<std::ptrdiff_t>(inputs)});
+        data::scene_frame({cameras.begin(), cameras.begin() + static_cast<std::ptrdiff_t>(inputs)}, choice);
     const at::Tensor moved = data::camera_to_world_of(data::to_scene(frame, cameras));
     batch.camera_to_world[scene].copy_(moved);
   }
@@ -111,7 +112,7 @@ data::SceneBatch NvsTask::take(int64_t number) {
     streamed_ = &stage;
   }
   data::SceneBatch batch = stream_->take(number);
-  to_input_frames(batch, stage.inputs);
+  to_frames(batch, stage.inputs, options_.frame);
   return batch;
 }
 
@@ -160,7 +161,7 @@ std::map<std::string, double> NvsTask::validate() {
     const int64_t scenes = std::min(kValidScenesAtOnce, options_.valid_scenes - first);
     data::SceneBatch batch = data::render_batch(maker_of(valid_), batch_shape(stage, scenes),
                                                 mix(uint64_t(options_.seed), 2), first);
-    to_input_frames(batch, stage.inputs);
+    to_frames(batch, stage.inputs, options_.frame);
     const at::Tensor truth = batch.images.narrow(1, stage.inputs, stage.targets);
     const at::Tensor rendered = predict(batch, stage);
     if (first == 0 && !options_.samples.empty()) write_samples(truth, rendered);
@@ -186,6 +187,13 @@ void NvsTask::write_samples(const at::Tensor& truth, const at::Tensor& rendered)
                 io::picture_sheet(rows));
 }
 
-void NvsTask::export_model(const std::string& folder) { models::save_nvs(folder, *model_); }
+void NvsTask::export_model(const std::string& folder) {
+  const int64_t size = stage_of(last_batch_).size;
+  // The tracer's scenes have the frame of an object as they are.
+  const auto frame = options_.frame == data::FrameChoice::given ? data::FrameChoice::object : options_.frame;
+  models::save_nvs(
+      folder, *model_, at::kFloat,
+      {.image_size = models::ViewSize{size, size}, .frame = std::string(options::word_of(frame))});
+}
 
 }  // namespace lact::train

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lact/data/views/frame_choice.h"
 #include "lact/data/views/scene_source.h"
 #include "lact/data/views/scene_stream.h"
 #include "lact/models/lpips/lpips.h"
@@ -56,6 +57,7 @@ struct NvsTaskOptions {
   int64_t valid_scenes = 16;
   int64_t seed = 1;
   int render_threads = 1;
+  data::FrameChoice frame = data::FrameChoice::given;
   std::string samples;  ///< folder for sheets of rendered validation views; empty: none
   NvsLossOptions loss;
 };
@@ -95,7 +97,7 @@ class NvsTask : public Task {
   double last_mse_ = 0;
 };
 
-/// Brings the cameras of each scene into the frame of its input views, as scenes are read later.
-void to_input_frames(data::SceneBatch& batch, int64_t inputs);
+/// Brings the cameras of each scene into the frame that its input views give it, as scenes are read later.
+void to_frames(data::SceneBatch& batch, int64_t inputs, data::FrameChoice choice);
 
 }  // namespace lact::train

@@ -26,6 +26,7 @@ std::shared_ptr<NvsTask> make_nvs_task(const NvsRun& run, std::shared_ptr<models
   options.valid_scenes = run.valid_scenes;
   options.seed = run.training.seed;
   options.render_threads = int(run.render_threads);
+  options.frame = run.frame;
   options.loss = run.loss;
   options.samples = (fs::path(folder) / "samples").string();
   return std::make_shared<NvsTask>(

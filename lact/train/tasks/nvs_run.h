@@ -18,6 +18,7 @@ struct NvsRun {
   models::NvsConfig model;
   data::SceneSourceConfig scenes;
   std::vector<NvsStage> stages = {NvsStage()};
+  data::FrameChoice frame = data::FrameChoice::given;
   NvsLossOptions loss;
   TrainOptions training = nvs_training();
   int64_t valid_scenes = 16;
@@ -30,6 +31,9 @@ struct NvsRun {
     field("model", model, "the model");
     field("scenes", scenes, "what is looked at");
     field("stages", stages, "sizes and numbers of views, one stage after the other");
+    field("frame", frame,
+          "coordinates of the scenes for the model: given (objects at the origin, z up) or mean_pose (of the "
+          "input views, as the authors do for whole scenes)");
     field("loss", loss, "what is made small");
     field("training", training, "the training loop");
     field("valid_scenes", valid_scenes, "scenes of a validation; 0 is none");

@@ -81,12 +81,12 @@ TEST(NvsTraining, StagesChangeSizeAndViewsAtTheirSteps) {
   for (int64_t batch = 0; batch < 4; ++batch) EXPECT_TRUE(std::isfinite(task->loss(batch).item<double>()));
 }
 
-TEST(NvsTraining, ScenesAreSeenInTheFrameOfTheirInputs) {
+TEST(NvsTraining, ScenesAreSeenInTheFrameOfTheirInputsIfAsked) {
   const data::SceneSource source({}, data::ScenePart::kTrain);
   data::SceneBatch batch = data::render_batch([&](uint64_t seed) { return source.scene(seed); },
                                               {.scenes = 2, .views = 5, .height = 16, .width = 16}, 1, 0);
   const at::Tensor before = batch.camera_to_world.clone();
-  to_input_frames(batch, 3);
+  to_frames(batch, 3, data::FrameChoice::mean_pose);
   const at::Tensor places = batch.camera_to_world.narrow(1, 0, 3).narrow(2, 0, 3).select(3, 3);
   EXPECT_LT(places.mean(1).abs().max().item<double>(), 1e-5);
   EXPECT_NEAR(places.abs().amax(std::vector<int64_t>{1, 2}).min().item<double>(), 1, 1e-5);
@@ -105,8 +105,6 @@ TEST(NvsTraining, LearnsTheMeanColourAtLeast) {
   run.training.rate = 1e-2;
   run.training.validate_every = 60;
   run.valid_scenes = 8;
-  at::manual_seed(1);
-  NvsTaskOptions options;
   const auto result = start_run(run, {.folder = folder / "run"});
   EXPECT_TRUE(result.finished);
   EXPECT_GT(result.validation.at("psnr"), 9);  // grey, which an untrained model shows, has about 6
@@ -119,6 +117,8 @@ TEST(NvsTraining, ARunLeavesAModelAndSheetsAndGoesOnBitForBit) {
   EXPECT_FALSE(start_run(toy_run(), {.folder = folder / "cut", .stop_after = 3}).finished);
   EXPECT_TRUE(resume_nvs_run({.folder = folder / "cut"}).finished);
   EXPECT_EQ(fingerprint(*models::load_nvs(folder / "cut")), fingerprint(*models::load_nvs(folder / "whole")));
+  EXPECT_EQ(models::read_nvs_training(folder / "whole").frame, "object");
+  EXPECT_EQ(models::read_nvs_training(folder / "whole").image_size->width, 24);
   // One of two scenes of two views, truth above renders.
   const at::Tensor sheet = io::read_image(folder / "whole/samples/step_0000004.png");
   EXPECT_EQ(sheet.sizes(), (std::vector<int64_t>{4 * 24 + 3 * 2, 2 * 24 + 2, 3}));

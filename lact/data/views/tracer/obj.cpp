@@ -145,12 +145,12 @@ class ObjReader {
 }  // namespace
 
 MeshData read_obj(const std::string& path) {
-  const std::string text = read_whole_file(path, kMaxObjBytes);
+  const std::string text = io::read_whole_file(path, kMaxObjBytes);
   return ObjReader(path, text).read();
 }
 
 std::vector<MeshMaterial> read_mtl(const std::string& path) {
-  const std::string text = read_whole_file(path, kMaxMtlBytes);
+  const std::string text = io::read_whole_file(path, kMaxMtlBytes);
   ObjLines lines(path, text);
   std::vector<MeshMaterial> materials;
   std::map<std::string, std::shared_ptr<const TexturePyramid>> textures;

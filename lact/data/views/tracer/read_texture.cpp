@@ -16,7 +16,7 @@ constexpr uint64_t kMaxTextureFile = uint64_t{1} << 30;
 // libpng's simplified interface reports errors by its result; the classic one would longjmp over our
 // destructors.
 Texture read_texture(const std::string& path) {
-  const std::string bytes = read_whole_file(path, kMaxTextureFile);
+  const std::string bytes = io::read_whole_file(path, kMaxTextureFile);
   png_image png = {};
   png.version = PNG_IMAGE_VERSION;
   LACT_CHECK(png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()),
