@@ -109,7 +109,7 @@ TEST(ViewScores, CoordinatesAreThoseOfTheModelsTraining) {
   const auto cameras = scene.views.cameras;
   scene.views.cameras = data::to_scene(elsewhere, cameras);
   scene.object = {data::inverse(elsewhere.world_to_scene), 1};
-  for (auto& row : scene.object.world_to_scene) row[3] *= elsewhere.scale;
+  for (int i = 0; i < 3; ++i) scene.object.world_to_scene[i][3] *= elsewhere.scale;
   scene.object.scale = 1 / elsewhere.scale;
   for (size_t i = 0; i < cameras.size(); ++i)
     EXPECT_NEAR(data::to_scene(scene.object, scene.views.cameras[i]).camera_to_world[1][3],
