@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "lact/data/views/frame_choice.h"
+#include "lact/data/views/select.h"
 #include "lact/models/nvs/model.h"
 #include "lact/serve/nvs_source.h"
 
@@ -44,5 +46,12 @@ serve::NvsSource load_nvs_scene(const std::string& file, const NvsWords& words, 
 
 /// "256" is a square, "256x384" height and width. `option` is for errors.
 models::ViewSize parse_view_size(const std::string& text, const std::string& option);
+
+/// As `word` says, or what the model was trained on.
+models::ViewSize view_size_for(const std::string& word, const LoadedNvs& nvs);
+data::FrameChoice frame_for(const std::string& word, const LoadedNvs& nvs);
+
+/// --selection
+void add_selection_option(CLI::App& verb, data::ViewChoice& selection);
 
 }  // namespace lact::cli

@@ -20,7 +20,6 @@ namespace {
 /// Of each group, in the report; all are files.
 constexpr int64_t kSheetsInReport = 4;
 constexpr int64_t kUsualScenes = 8;
-constexpr models::ViewSize kUsualSize = {128, 128};
 
 struct NvsEvalWords {
   std::vector<std::string> models, photos;
@@ -28,46 +27,32 @@ struct NvsEvalWords {
   data::SceneSourceConfig meshes;
   data::SceneOptions reading;
   data::TestOptions test;
-  std::string size, inputs = "kmeans", frame, precision = "f32", lpips, network = "squeeze", output;
+  std::string size, frame, precision = "f32", lpips, network = "squeeze", output;
   bool json = false;
 };
 
-template <class Enum>
-Enum read_word(const std::string& word, const char* option) {
-  Enum value{};
-  options::read(options::Json(word), value, option);
-  return value;
-}
-
+/// The pictures have the size of the first model's training unless one is given.
 std::vector<eval::NamedNvs> load_models(const NvsEvalWords& words, NvsEvaluation& result) {
   auto folders = named_folders(words.models);
   if (folders.empty()) folders.push_back({"shipped weights", ""});
   std::vector<eval::NamedNvs> models;
   for (const auto& [name, folder] : folders) {
     const LoadedNvs loaded = load_nvs_model({folder, words.precision});
+    if (models.empty()) {
+      const models::ViewSize size = view_size_for(words.size, loaded);
+      result.test.height = size.height;
+      result.test.width = size.width;
+    }
+    const auto& config = loaded.model->config();
+    data::check_patches(result.test.height, result.test.width, config.patch_size);
+    const data::FrameChoice frame = frame_for(words.frame, loaded);
     int64_t parameters = 0;
     for (const auto& weight : loaded.model->parameters()) parameters += weight.numel();
-    // As in its training, unless something else is asked for.
-    auto frame = data::FrameChoice::mean_pose;
-    const std::string word = words.frame.empty() ? models::read_nvs_training(loaded.path).frame : words.frame;
-    if (!word.empty()) frame = read_word<data::FrameChoice>(word, "frame");
-    const auto mixer = options::word_of(loaded.model->config().mixer);
-    result.models.push_back(
-        {name, loaded.path, std::string(mixer), std::string(options::word_of(frame)), parameters});
+    result.models.push_back({name, loaded.path, std::string(options::word_of(config.mixer)),
+                             std::string(options::word_of(frame)), parameters});
     models.push_back({name, loaded.model, frame});
   }
   return models;
-}
-
-/// `model` is the folder of the first model: pictures have the size of its training unless one is given.
-data::TestOptions test_options(const NvsEvalWords& words, const std::string& model) {
-  data::TestOptions test = words.test;
-  const models::ViewSize size = words.size.empty() ? models::trained_size(model).value_or(kUsualSize)
-                                                   : parse_view_size(words.size, "--size");
-  test.height = size.height;
-  test.width = size.width;
-  test.inputs = read_word<data::ViewChoice>(words.inputs, "inputs");
-  return test;
 }
 
 std::vector<data::TestCase> test_cases(const NvsEvalWords& words, const data::TestOptions& test) {
@@ -111,15 +96,14 @@ class SheetWriter {
 
 void run_nvs_eval(const NvsEvalWords& words) {
   NvsEvaluation result;
+  result.test = words.test;
   const auto models = load_models(words, result);
-  result.test = test_options(words, result.models[0].folder);
-  for (const auto& model : models)
-    data::check_patches(result.test.height, result.test.width, model.model->config().patch_size);
   std::optional<models::Lpips> lpips;
   if (words.lpips.empty()) {
     log::info("LPIPS is left out: name the folder of its weights by --lpips");
   } else {
-    result.lpips = read_word<models::LpipsNetwork>(words.network, "network");
+    result.lpips.emplace();
+    options::read(options::Json(words.network), *result.lpips, "network");
     lpips.emplace(*result.lpips, words.lpips);
   }
   const auto cases = test_cases(words, result.test);
@@ -185,15 +169,14 @@ void add_nvs_eval(CLI::App& task) {
           "Model folder, or NAME=FOLDER; may be given repeatedly. By default the weights that come with lact")
       ->allow_extra_args(false);
   verb->add_option("--size", words->size,
-                   "pixels of a side, or HEIGHTxWIDTH; by default as the first model was trained, or 128");
+                   "pixels of a side, or HEIGHTxWIDTH; by default as the first model was trained, or 256");
   verb->add_option("--counts", words->test.counts, "numbers of input views")
       ->delimiter(',')
       ->capture_default_str();
   verb->add_option("--targets", words->test.targets,
                    "views to render of each scene; of photos at most every 8th")
       ->capture_default_str();
-  verb->add_option("--inputs", words->inputs, "choice of the input views: kmeans, random or every_nth")
-      ->capture_default_str();
+  add_selection_option(*verb, words->test.inputs);
   verb->add_option(
       "--frame", words->frame,
       "coordinates of cameras: given, mean_pose or object; by default those of the model's training");

@@ -78,7 +78,7 @@ Json to_json(const NvsEvaluation& result, const std::vector<eval::ViewSummary>& 
                {"height", result.test.height},
                {"width", result.test.width},
                {"targets", result.test.targets},
-               {"choice_of_inputs", options::write(result.test.inputs)},
+               {"selection", options::write(result.test.inputs)},
                {"seed", result.test.seed},
                {"lpips_network", options::write(result.lpips)},
                {"models", Json::array()},

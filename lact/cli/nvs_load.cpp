@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int64_t kUsualSide = 256;  // where a model does not say what it was trained on
+
 at::ScalarType compute_type_of(const NvsWords& words) {
   train::Precision type{};
   options::read(options::Json(words.precision), type, "precision");
@@ -101,6 +103,31 @@ models::ViewSize parse_view_size(const std::string& text, const std::string& opt
     LACT_CHECK(side >= 1 && side <= io::kMaxImageSide, "{}: a side of {} pixels, expected 1 to {}", option,
                side, io::kMaxImageSide);
   return size;
+}
+
+models::ViewSize view_size_for(const std::string& word, const LoadedNvs& nvs) {
+  const int64_t patch = nvs.model->config().patch_size;
+  if (!word.empty()) return parse_view_size(word, "--size");
+  if (const auto trained = models::trained_size(nvs.path)) return *trained;
+  const int64_t side = std::max(patch, kUsualSide / patch * patch);
+  return {side, side};
+}
+
+data::FrameChoice frame_for(const std::string& given, const LoadedNvs& nvs) {
+  const std::string word = given.empty() ? models::read_nvs_training(nvs.path).frame : given;
+  auto choice = data::FrameChoice::mean_pose;
+  if (!word.empty()) options::read(options::Json(word), choice, "frame");
+  return choice;
+}
+
+void add_selection_option(CLI::App& verb, data::ViewChoice& selection) {
+  static const std::map<std::string, data::ViewChoice> words = {{"kmeans", data::ViewChoice::kmeans},
+                                                                {"every", data::ViewChoice::every_nth},
+                                                                {"random", data::ViewChoice::random}};
+  verb.add_option("--selection", selection,
+                  "Which views are read: kmeans (spread over places and directions), every (n-th) or random")
+      ->transform(CLI::CheckedTransformer(words).description(""))
+      ->default_str("kmeans");
 }
 
 }  // namespace lact::cli

@@ -34,26 +34,6 @@ struct NvsReconstructWords {
   bool json = false;
 };
 
-const std::map<std::string, data::ViewChoice> kSelections = {{"kmeans", data::ViewChoice::kmeans},
-                                                             {"every", data::ViewChoice::every_nth},
-                                                             {"random", data::ViewChoice::random}};
-constexpr int64_t kUsualSide = 256;  // where a model does not say what it was trained on
-
-models::ViewSize reconstruct_size(const NvsReconstructWords& words, const LoadedNvs& nvs) {
-  const int64_t patch = nvs.model->config().patch_size;
-  if (!words.size.empty()) return parse_view_size(words.size, "--size");
-  if (const auto trained = models::trained_size(nvs.path)) return *trained;
-  const int64_t side = std::max(patch, kUsualSide / patch * patch);
-  return {side, side};
-}
-
-data::FrameChoice reconstruct_frame(const NvsReconstructWords& words, const LoadedNvs& nvs) {
-  const std::string word = words.frame.empty() ? models::read_nvs_training(nvs.path).frame : words.frame;
-  auto choice = data::FrameChoice::mean_pose;
-  if (!word.empty()) options::read(options::Json(word), choice, "frame");
-  return choice;
-}
-
 std::vector<int64_t> chosen_views(const NvsReconstructWords& words, const data::Scene& photos) {
   std::vector<int64_t> all(photos.views.size());
   std::iota(all.begin(), all.end(), 0);
@@ -101,10 +81,10 @@ void run_nvs_reconstruct(const NvsReconstructWords& words) {
   const std::vector<int64_t> chosen = chosen_views(words, photos);
   return_freed_memory();
   const LoadedNvs nvs = load_nvs_model(words.nvs);
-  const models::ViewSize size = reconstruct_size(words, nvs);
+  const models::ViewSize size = view_size_for(words.size, nvs);
   const int64_t patch = nvs.model->config().patch_size;
   data::check_patches(size.height, size.width, patch);
-  const data::FrameChoice frame = reconstruct_frame(words, nvs);
+  const data::FrameChoice frame = frame_for(words.frame, nvs);
 
   const auto start = std::chrono::steady_clock::now();
   models::NvsScene scene = read_into_scene(words, nvs, photos, chosen, size, frame);
@@ -153,10 +133,7 @@ void add_nvs_reconstruct(CLI::App& task) {
   verb->add_option("-o,--output", words->output, "Scene file to write")->required();
   add_nvs_options(*verb, words->nvs);
   verb->add_option("--views", words->views, "Photos to read; 0: all")->check(CLI::NonNegativeNumber);
-  verb->add_option("--selection", words->selection,
-                   "Which of them: kmeans (spread over places and directions), every (n-th) or random")
-      ->transform(CLI::CheckedTransformer(kSelections).description(""))
-      ->default_str("kmeans");
+  add_selection_option(*verb, words->selection);
   verb->add_option("--seed", words->seed, "Of kmeans and random")->capture_default_str();
   verb->add_option(
       "--size", words->size,

@@ -74,7 +74,8 @@ GuessedViews guess_views(const NamedNvs& model, const data::TestScene& scene, in
     cameras.push_back(scene.views.cameras[size_t(view)]);
     images.push_back(scene.views.images[size_t(view)]);
   }
-  const data::SceneFrame frame = data::scene_frame(cameras, model.frame);
+  const data::SceneFrame frame =
+      model.frame == data::FrameChoice::object ? scene.object : data::scene_frame(cameras, model.frame);
   cameras = data::to_scene(frame, cameras);
   GuessedViews result;
   auto start = std::chrono::steady_clock::now();

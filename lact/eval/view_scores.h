@@ -18,7 +18,7 @@ namespace lact::eval {
 struct NamedNvs {
   std::string name;
   std::shared_ptr<models::NvsModel> model;
-  /// The coordinates that it was trained in; they are those of the views it reads, whatever else there is.
+  /// The coordinates that it was trained in. A mean pose is that of the views it reads.
   data::FrameChoice frame = data::FrameChoice::mean_pose;
 };
 

@@ -110,7 +110,7 @@ TEST_F(NvsEvalProgram, MistakesAreSentences) {
   expect_mistake(alone + "--size 18", "18");
   expect_mistake(alone + "--size 16y8", "16y8");
   expect_mistake(alone + "--size 16 --counts 0", "0 input views are asked for");
-  expect_mistake(alone + "--size 16 --inputs nearest", "expected one of random, every_nth, kmeans");
+  expect_mistake(alone + "--size 16 --selection nearest", "nearest");
   expect_mistake(alone + "--size 16 --frame world", "expected one of given, mean_pose, object");
   expect_mistake(alone + "--size 16 --network alex", "--network requires --lpips");
   expect_mistake(alone + "--size 16 --holdout 3", "--holdout requires --meshes");

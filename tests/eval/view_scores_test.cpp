@@ -94,6 +94,31 @@ TEST(ViewScores, InputsMatterAndTargetsAreNotRead) {
   EXPECT_SENTENCE(guess_views(model, scene, 2), "no choice of 2 input views");
 }
 
+TEST(ViewScores, CoordinatesAreThoseOfTheModelsTraining) {
+  NamedNvs model = two_models()[0];
+  data::TestScene scene = data::procedural_cases(1, small_test())[0].load();
+  const auto guess = [&](data::FrameChoice choice) {
+    model.frame = choice;
+    return guess_views(model, scene, 3).pictures;
+  };
+  const at::Tensor given = guess(data::FrameChoice::given), mean = guess(data::FrameChoice::mean_pose);
+  EXPECT_FALSE(at::allclose(given, mean));
+  EXPECT_TRUE(at::equal(guess(data::FrameChoice::object), given));
+  // The same scene in another world.
+  const data::SceneFrame elsewhere = {data::look_at({1, -2, 5}, {0, 1, 0}, {0.2, 0.1, 1}), 7};
+  const auto cameras = scene.views.cameras;
+  scene.views.cameras = data::to_scene(elsewhere, cameras);
+  scene.object = {data::inverse(elsewhere.world_to_scene), 1};
+  for (int i = 0; i < 3; ++i) scene.object.world_to_scene[i][3] *= elsewhere.scale;
+  scene.object.scale = 1 / elsewhere.scale;
+  for (size_t i = 0; i < cameras.size(); ++i)
+    EXPECT_NEAR(data::to_scene(scene.object, scene.views.cameras[i]).camera_to_world[1][3],
+                cameras[i].camera_to_world[1][3], 1e-9);
+  EXPECT_LT((guess(data::FrameChoice::object) - given).abs().max().item<float>(), 1e-3);
+  EXPECT_LT((guess(data::FrameChoice::mean_pose) - mean).abs().max().item<float>(), 1e-3);
+  EXPECT_FALSE(at::allclose(guess(data::FrameChoice::given), given));
+}
+
 TEST(ViewScores, TheOrderOfScenesChangesNoScore) {
   const auto models = two_models();
   auto cases = data::procedural_cases(3, small_test());

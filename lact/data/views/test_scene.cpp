@@ -12,6 +12,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/random.h"
+#include "lact/data/views/frame_choice.h"
 #include "lact/data/views/load_views.h"
 #include "lact/data/views/tracer/random_camera.h"
 #include "lact/data/views/tracer/render.h"
@@ -163,9 +164,11 @@ std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const S
         some.num_inputs = count;
         inputs[count] = select_views(cameras, some).inputs;
       }
-      return load_test_scene(all.targets, inputs, [&](const auto& views) {
+      TestScene loaded = load_test_scene(all.targets, inputs, [&](const auto& views) {
         return load_views(*scene, views, options.height, options.width);
       });
+      loaded.object = object_frame(cameras);
+      return loaded;
     };
     cases.push_back(std::move(result));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lact/data/views/camera.h"
+#include "lact/data/views/normalize.h"
 #include "lact/data/views/scene.h"
 #include "lact/data/views/scene_source.h"
 #include "lact/data/views/select.h"
@@ -29,6 +30,9 @@ struct TestScene {
   PosedImages views;                               ///< of one size; cameras in the coordinates of the world
   std::vector<int64_t> targets;                    ///< views to guess
   std::map<int64_t, std::vector<int64_t>> inputs;  ///< views to read, by how many they are; never a target
+  /// To the coordinates of an object: those of the tracer's scenes as they are, of photos an estimate from
+  /// all cameras of the scene.
+  SceneFrame object;
 };
 
 /// A scene that is rendered, or read from the disk, when it is needed.

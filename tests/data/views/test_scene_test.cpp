@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "lact/data/views/tracer/random_scene.h"
+#include "lact/data/views/frame_choice.h"
 #include "support/errors.h"
 #include "support/photo_folder.h"
 #include "support/temporary_folder.h"
@@ -124,6 +124,19 @@ TEST(TestScene, OnlyPhotosThatAreUsedAreRead) {
   const TestScene scene = one.load();
   expect_fits(scene, one);
   EXPECT_THAT(scene.views.images, SizeIs(3));
+}
+
+TEST(TestScene, TheTracersScenesAreObjectsAndPhotosAreMadeSo) {
+  const TemporaryFolder folder;
+  const auto photos = testing::write_photo_folder(folder / "fox", 10, 16, 16);
+  const auto matrix = [](const SceneFrame& frame) {
+    std::vector<double> numbers = {frame.scale};
+    for (const auto& row : frame.world_to_scene) numbers.insert(numbers.end(), row.begin(), row.end());
+    return numbers;
+  };
+  EXPECT_EQ(matrix(procedural_cases(1, small_test())[0].load().object), matrix({}));
+  const auto found = matrix(photo_cases({folder / "fox"}, {}, small_test())[0].load().object);
+  EXPECT_THAT(found, ::testing::Pointwise(::testing::DoubleNear(1e-5), matrix(object_frame(photos.cameras))));
 }
 
 TEST(TestScene, MistakesAreSentences) {
