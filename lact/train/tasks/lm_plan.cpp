@@ -49,7 +49,7 @@ Estimate estimate(const LmRun& run) {
   const double block = rows * block_activations(run.model, tokens);
   const double between = rows * tokens * double(run.model.model_dim);
   const auto layers = double(run.model.num_layers);
-  double activations = run.recompute ? block + layers * between : layers * block;
+  double activations = run.recompute == nn::Recompute::blocks ? block + layers * between : layers * block;
   // Logits and their gradient, a stretch at a time.
   activations += 3 * std::min(rows * tokens * double(run.model.vocabulary_size), double(1 << 24));
   const double scale = run.precision == Precision::bf16 ? 0.6 : 1;

@@ -63,7 +63,7 @@ TEST(LanguageModelTest, RecomputingBlocksChangesNothing) {
     const auto model = make_precise_lm(config);
     const at::Tensor ids = random_ids(2, 29);
     const auto [loss, gradients] = loss_and_gradients(*model, ids);
-    model->set_recompute(true);
+    model->set_recompute(nn::Recompute::blocks);
     const auto [again, recomputed] = loss_and_gradients(*model, ids);
     EXPECT_DOUBLE_EQ(loss, again) << name;
     for (size_t i = 0; i < gradients.size(); ++i)
