@@ -5,6 +5,8 @@
 #include <torch/autograd.h>
 #include <torch/custom_class.h>
 
+#include <algorithm>
+
 #include "lact/base/error.h"
 #include "lact/nn/recompute.h"
 
