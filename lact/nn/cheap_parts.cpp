@@ -37,7 +37,6 @@ void free_memory(const at::Tensor& tensor) {
 struct CheapParts::Part {
   Function function;
   std::vector<at::Tensor> inputs;  ///< outside of the graph
-  at::Tensor value;                ///< the same memory as the value that was given out, outside of the graph
   at::Tensor again;                ///< the value with a graph of its own, until the way back has passed
 
   void run_again() {
@@ -89,22 +88,20 @@ at::Tensor CheapParts::run(const Function& function, const std::vector<at::Tenso
   const at::Tensor value =
       inputs.size() == 1 ? Step::apply(holder, inputs[0]) : Step::apply(holder, inputs[0], inputs[1]);
   for (const auto& input : inputs) LACT_ASSERT(!value.is_alias_of(input));
-  part->value = value.detach();
-  parts_.push_back(part);
+  made_.push_back({part, value.detach()});
   return value;
 }
 
 void CheapParts::forget_until_gradient_of(const at::Tensor& result) {
-  if (parts_.empty()) return;
+  if (made_.empty()) return;
   LACT_ASSERT(result.requires_grad());
-  for (const auto& part : parts_) free_memory(part->value);
-  const auto waiting = std::make_shared<std::vector<std::shared_ptr<Part>>>(std::move(parts_));
-  parts_.clear();
+  for (const auto& made : made_) free_memory(made.value);
+  const auto waiting = std::make_shared<std::vector<Made>>(std::move(made_));
+  made_.clear();
   result.register_hook([waiting](const at::Tensor&) {
-    for (const auto& part : *waiting) {
+    for (const auto& [part, value] : *waiting) {
       part->run_again();
-      share_memory(part->value, part->again);
-      part->value = at::Tensor();
+      share_memory(value, part->again);
     }
     waiting->clear();
   });

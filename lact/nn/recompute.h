@@ -55,9 +55,14 @@ class CheapParts {
  private:
   struct Part;
   struct Step;
+  /// A part and its value, outside of the graph.
+  struct Made {
+    std::shared_ptr<Part> part;
+    at::Tensor value;
+  };
 
   bool on_;
-  std::vector<std::shared_ptr<Part>> parts_;
+  std::vector<Made> made_;
 };
 
 /// A module with cheap parts.

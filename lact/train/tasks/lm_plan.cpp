@@ -35,7 +35,7 @@ double block_activations(const models::LmConfig& model, double length, bool chea
   if (model.layer.memory_kind == models::MemoryKind::none) return elements;
   const auto cost = models::fast_weight_cost(model.model_dim, model.layer);
   // What was read, and the hidden layers of reading and writing.
-  elements += length * (width + 8 * width * model.layer.memory.hidden_multiple);
+  elements += length * (width + 5 * width * model.layer.memory.hidden_multiple);
   // Scaled and prepared q and k, v, a float32 copy of the input, the normed output.
   if (cheap_ones) elements += length * 8 * width;
   const double updates = std::ceil(length / double(model.chunk_size)) - 1;
