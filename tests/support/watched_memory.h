@@ -8,6 +8,7 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -17,35 +18,40 @@ namespace lact::testing {
 class WatchingAllocator : public c10::Allocator {
  public:
   static WatchingAllocator& instance() {
-    static auto* const only = new WatchingAllocator(c10::GetCPUAllocator());
+    static auto* const only = new WatchingAllocator;
     return *only;
   }
 
   std::atomic<int64_t> live = 0;  ///< bytes
   std::atomic<bool> poison = false;
-  c10::Allocator* const below;
+  c10::Allocator* const below = c10::GetCPUAllocator();
 
   // LibTorch 1.13 calls the first, later versions the second.
-  at::DataPtr allocate(size_t bytes) const { return const_cast<WatchingAllocator*>(this)->take(bytes); }
+  at::DataPtr allocate(size_t bytes) const { return take(bytes); }
   at::DataPtr allocate(size_t bytes) { return take(bytes); }
+  at::DeleterFnPtr raw_deleter() const override { return give_back; }
   void copy_data(void* to, const void* from, size_t bytes) const { std::memcpy(to, from, bytes); }
 
  private:
-  struct Block {
-    at::DataPtr memory;
-    std::atomic<int64_t>& live;
-    int64_t bytes;
-    ~Block() { live -= bytes; }
-  };
+  /// In front of a block, whose size it holds.
+  static constexpr size_t kHeader = 64;
 
-  explicit WatchingAllocator(c10::Allocator* under) : below(under) {}
+  static at::DataPtr take(size_t bytes) {
+    if (bytes == 0) return {nullptr, nullptr, give_back, at::kCPU};
+    char* header = static_cast<char*>(std::aligned_alloc(kHeader, (bytes / kHeader + 2) * kHeader));
+    std::memcpy(header, &bytes, sizeof(bytes));
+    if (instance().poison) std::memset(header + kHeader, 0xFF, bytes);
+    instance().live += int64_t(bytes);
+    return {header + kHeader, header + kHeader, give_back, at::kCPU};
+  }
 
-  at::DataPtr take(size_t bytes) {
-    at::DataPtr memory = below->allocate(bytes);
-    if (poison && bytes > 0) std::memset(memory.get(), 0xFF, bytes);
-    live += int64_t(bytes);
-    auto* block = new Block{std::move(memory), live, int64_t(bytes)};
-    return {block->memory.get(), block, [](void* own) { delete static_cast<Block*>(own); }, at::kCPU};
+  static void give_back(void* block) {
+    if (block == nullptr) return;
+    char* header = static_cast<char*>(block) - kHeader;
+    size_t bytes = 0;
+    std::memcpy(&bytes, header, sizeof(bytes));
+    instance().live -= int64_t(bytes);
+    std::free(header);
   }
 };
 
