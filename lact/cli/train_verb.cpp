@@ -26,18 +26,17 @@ void add_place_options(CLI::App& verb, TrainPlace& place) {
   verb.add_flag("--dry-run", place.dry_run, "Print what the run would take, and do nothing");
 }
 
-void add_precision_options(CLI::App& verb, train::Precision& precision, bool& recompute) {
-  verb.add_option_function<std::string>(
-          "--precision",
-          [&precision](const std::string& word) {
-            options::read(options::Json(word), precision, "precision");
-          },
-          "f32, or bf16 for matrix products; weights and fast weights stay f32")
-      ->default_str("f32")
-      ->group("Training");
-  verb.add_flag("--recompute", recompute,
-                "Compute blocks again in the backward pass: less memory, a third more time")
-      ->group("Training");
+void add_precision_options(CLI::App& verb, train::Precision& precision, nn::Recompute& recompute) {
+  const auto add = [&verb](const std::string& name, auto& value, const char* help) {
+    verb.add_option_function<std::string>(
+            "--" + name,
+            [&value, name](const std::string& word) { options::read(options::Json(word), value, name); },
+            help)
+        ->default_str(std::string(options::word_of(value)))
+        ->group("Training");
+  };
+  add("precision", precision, "f32, or bf16 for matrix products; weights and fast weights stay f32");
+  add("recompute", recompute, nn::kRecomputeHelp);
 }
 
 void check_resume(const CLI::App& verb) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "lact/nn/recompute.h"
 #include "lact/train/precision.h"
 #include "lact/train/trainer.h"
 
@@ -19,7 +20,7 @@ struct TrainPlace {
   train::RunOptions options() const;
 };
 void add_place_options(CLI::App& verb, TrainPlace& place);
-void add_precision_options(CLI::App& verb, train::Precision& precision, bool& recompute);
+void add_precision_options(CLI::App& verb, train::Precision& precision, nn::Recompute& recompute);
 
 /// A resumed run goes on as it was: anything else given would be ignored.
 void check_resume(const CLI::App& verb);

@@ -35,22 +35,30 @@ std::unique_ptr<State> HybridMixer::initial_state(int64_t batch) {
   return state;
 }
 
-Projected HybridMixer::rescale(const Projected& in) const {
-  return {in.x, ops::scale_shift(in.q, qk_scale_[0], qk_shift_[0]),
-          ops::scale_shift(in.k, qk_scale_[1], qk_shift_[1]), in.v};
+Projected HybridMixer::rescale(const Projected& in, nn::CheapParts& cheap) const {
+  const auto rescaled = [&](int64_t row, const at::Tensor& x) {
+    const auto run = [row, scale = qk_scale_, shift = qk_shift_](const std::vector<at::Tensor>& in) {
+      return ops::scale_shift(in[0], scale[row], shift[row]);
+    };
+    return cheap.run(run, {x});
+  };
+  return {in.x, rescaled(0, in.q), rescaled(1, in.k), in.v};
 }
 
 at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& any_state) {
   check_tokens(x, layout);
   auto& state = dynamic_cast<HybridState&>(any_state);
   const Projected raw = projection_->in(x, state.tail);
-  const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw);
+  nn::CheapParts cheap(recompute_cheap_ && layout.keeps_nothing());
+  const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw, cheap);
   const at::Tensor local =
       attention_->mix(rescaled_ == Rescaled::attention ? rescaled : raw, layout, *state.attention);
   if (!memory_) return projection_->out(local);
   const at::Tensor distant =
       memory_->mix(rescaled_ == Rescaled::memory ? rescaled : raw, layout, *state.memory);
-  return projection_->out(local + distant);
+  const at::Tensor out = projection_->out(local + distant);
+  cheap.forget_until_gradient_of(out);
+  return out;
 }
 
 }  // namespace lact

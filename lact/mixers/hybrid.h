@@ -8,6 +8,7 @@
 
 #include "lact/mixers/attention/window.h"
 #include "lact/mixers/projection.h"
+#include "lact/nn/recompute.h"
 
 namespace lact {
 
@@ -25,7 +26,7 @@ struct HybridState : State {
   void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
-class HybridMixer : public Mixer {
+class HybridMixer : public Mixer, public nn::RecomputesCheaply {
  public:
   /// Without a `memory` this is window attention alone, and nothing is rescaled.
   HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
@@ -35,7 +36,7 @@ class HybridMixer : public Mixer {
   at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
 
  private:
-  Projected rescale(const Projected& in) const;
+  Projected rescale(const Projected& in, nn::CheapParts& cheap) const;
 
   Rescaled rescaled_;
   std::shared_ptr<Projection> projection_;

@@ -57,7 +57,7 @@ void insert(std::vector<Range>& ranges, Range range) {
 ops::RopeTable SequenceLayout::rope_table(int64_t head_dim, const ops::RopeOptions& options,
                                           at::Device device) const {
   const ops::RopeTable table = rope_tables->get(positions, head_dim, options);
-  return {table.cos.to(device), table.sin.to(device)};
+  return {table.cos.to(device), table.sin.to(device), table.angles.to(device)};
 }
 
 SequenceLayout causal_layout(int64_t tokens, int64_t chunk, int64_t window) {

@@ -31,6 +31,9 @@ struct SequenceLayout {
 
   int64_t end() const { return begin + tokens; }
 
+  /// No later piece needs its keys, values or queries.
+  bool keeps_nothing() const { return keep_keys_from >= end() && keep_writes_from >= end(); }
+
   /// cos and sin of the positions, on `device`; made once for all layers.
   ops::RopeTable rope_table(int64_t head_dim, const ops::RopeOptions& options, at::Device device) const;
 };

@@ -14,18 +14,22 @@ FeedForward::FeedForward(int64_t model_dim, const FeedForwardOptions& options) :
   down_ = layer("down", options.hidden_dim, model_dim);
 }
 
+at::Tensor FeedForward::hidden(const at::Tensor& x, CheapParts& cheap) const {
+  const at::Tensor up = up_->forward(x);
+  if (kind_ == FeedForwardKind::swiglu) {
+    const auto gated = [](const std::vector<at::Tensor>& in) { return ops::gated_silu(in[0], in[1]); };
+    return cheap.run(gated, {gate_->forward(x), up});
+  }
+  const char* form = kind_ == FeedForwardKind::gelu_tanh ? "tanh" : "none";
+  return cheap.run([form](const std::vector<at::Tensor>& in) { return at::gelu(in[0], form); }, {up});
+}
+
 at::Tensor FeedForward::forward(const at::Tensor& x) const {
   const profile::Scope part("feed-forward");
-  const at::Tensor up = up_->forward(x);
-  switch (kind_) {
-    case FeedForwardKind::swiglu:
-      return down_->forward(ops::gated_silu(gate_->forward(x), up));
-    case FeedForwardKind::gelu:
-      return down_->forward(at::gelu(up));
-    case FeedForwardKind::gelu_tanh:
-      return down_->forward(at::gelu(up, "tanh"));
-  }
-  return {};
+  CheapParts cheap(recompute_cheap_);
+  const at::Tensor y = down_->forward(hidden(x, cheap));
+  cheap.forget_until_gradient_of(y);
+  return y;
 }
 
 }  // namespace lact::nn

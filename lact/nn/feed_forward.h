@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lact/nn/linear.h"
+#include "lact/nn/recompute.h"
 
 namespace lact::nn {
 
@@ -34,7 +35,7 @@ struct FeedForwardOptions {
   bool operator==(const FeedForwardOptions&) const = default;
 };
 
-class FeedForward : public torch::nn::Module {
+class FeedForward : public torch::nn::Module, public RecomputesCheaply {
  public:
   FeedForward(int64_t model_dim, const FeedForwardOptions& options);
 
@@ -42,6 +43,8 @@ class FeedForward : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& x) const;
 
  private:
+  at::Tensor hidden(const at::Tensor& x, CheapParts& cheap) const;  ///< what goes into down
+
   FeedForwardKind kind_;
   std::shared_ptr<Linear> gate_, up_, down_;  ///< gate_ only with swiglu
 };

@@ -12,7 +12,7 @@ struct Kept : torch::CustomClassHolder {
   std::function<at::Tensor(const at::Tensor&)> function;
 };
 
-struct Recompute : torch::autograd::Function<Recompute> {
+struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const c10::intrusive_ptr<Kept>& kept) {
     context->save_for_backward({x});
@@ -38,7 +38,12 @@ at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& functio
   if (!at::GradMode::is_enabled()) return function(x);
   auto kept = c10::make_intrusive<Kept>();
   kept->function = function;
-  return Recompute::apply(x, kept);
+  return RecomputeFunction::apply(x, kept);
+}
+
+void set_recompute_cheap(torch::nn::Module& module, bool on) {
+  if (auto* cheap = dynamic_cast<RecomputesCheaply*>(&module)) cheap->set_recompute_cheap(on);
+  for (const auto& child : module.children()) set_recompute_cheap(*child, on);
 }
 
 }  // namespace lact::nn

@@ -1,15 +1,81 @@
-// Activation checkpointing: memory for time. Only the input of a function is kept for the backward pass,
-// which computes the function again.
+// Activation checkpointing: memory for time. What the backward pass needs is computed again there instead of
+// being kept from the forward pass: whole blocks, or only what is cheap.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
 
+#include <array>
 #include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace lact::nn {
+
+/// cheap: what elementwise steps and norms made; results of matrix products, of attention and of the fast
+/// weights are kept. blocks: everything but the inputs of blocks.
+enum class Recompute { none, cheap, blocks };
+constexpr std::array<std::pair<Recompute, std::string_view>, 3> enum_names(Recompute) {
+  return {{{Recompute::none, "none"}, {Recompute::cheap, "cheap"}, {Recompute::blocks, "blocks"}}};
+}
+constexpr const char* kRecomputeHelp =
+    "what the backward pass computes again to save memory: none, cheap (elementwise steps and norms) or "
+    "blocks (everything inside of blocks, a third more time)";
 
 /// function(x). In the backward pass the function runs again on the same x; gradients of parameters that it
 /// uses are added to them there. Without gradients it is just the call.
 at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& function, const at::Tensor& x);
+
+/// Cheap steps between two expensive ones. First `run` them, then let the expensive one read their values,
+/// then `forget_until_gradient_of` its result:
+///
+///   nn::CheapParts cheap(on);
+///   const at::Tensor hidden = cheap.run(activation, {up});
+///   const at::Tensor y = down.forward(hidden);
+///   cheap.forget_until_gradient_of(y);
+///
+/// Switched off, or without gradients, this is the same without CheapParts.
+class CheapParts {
+ public:
+  using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
+
+  explicit CheapParts(bool on);
+
+  /// function(inputs) of one or two inputs, of which only these are kept. The function must own what it uses
+  /// and return new memory, with the same numbers whenever it is called.
+  at::Tensor run(const Function& function, const std::vector<at::Tensor>& inputs);
+
+  /// Frees the memory of all values of `run` and fills it again when the gradient of `result` is known.
+  /// REQUIRES: nothing reads a value any more but the backward pass of what lies between it and `result`.
+  /// Without this call values are freed when nobody holds them.
+  void forget_until_gradient_of(const at::Tensor& result);
+
+ private:
+  struct Part;
+  struct Step;
+  /// A part and its value, outside of the graph.
+  struct Made {
+    std::shared_ptr<Part> part;
+    at::Tensor value;
+  };
+
+  bool on_;
+  std::vector<Made> made_;
+};
+
+/// A module with cheap parts.
+class RecomputesCheaply {
+ public:
+  virtual ~RecomputesCheaply() = default;
+  void set_recompute_cheap(bool on) { recompute_cheap_ = on; }
+
+ protected:
+  bool recompute_cheap_ = false;
+};
+
+/// For the module and all below it.
+void set_recompute_cheap(torch::nn::Module& module, bool on);
 
 }  // namespace lact::nn

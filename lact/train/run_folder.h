@@ -34,7 +34,12 @@ Run read_run_file(const std::string& folder) {
              folder);
   Run run;
   try {
-    options::read(options::read_json_file(run_file(folder)), run);
+    options::Json json = options::read_json_file(run_file(folder));
+    // Runs of earlier versions know only blocks, as a yes or no.
+    if (const auto found = json.find("recompute"); found != json.end() && found->is_boolean()) {
+      *found = found->template get<bool>() ? "blocks" : "none";
+    }
+    options::read(json, run);
     run.check();
   } catch (const Error& error) {
     fail("{}: {}", run_file(folder), error.what());

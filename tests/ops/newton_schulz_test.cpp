@@ -201,6 +201,8 @@ std::vector<std::pair<std::string, at::Tensor>> spectra(int64_t rank) {
   return {{"flat", at::ones({rank}, at::kDouble)},
           {"1/i", 1 / (index + 1)},
           {"exponential", (-8 * index / double(rank)).exp()},
+          {"four decades", at::pow(10.0, -4 * index / double(rank - 1))},
+          {"one dominant", at::cat({at::ones({1}, at::kDouble), at::full({rank - 1}, 0.01, at::kDouble)})},
           {"rank / 8", low_rank}};
 }
 
@@ -228,6 +230,32 @@ TEST(NewtonSchulz, PairsOfBfloat16KeepTheRunningIterateInFloat32) {
       EXPECT_LT(distance(result[0], wanted.detach()), value_bound);
       EXPECT_LT(distance(gradient[0], leaf.grad()), gradient_bound);
     }
+  }
+}
+
+TEST(NewtonSchulz, TinyAndHugeMatricesOfPairsGiveTheResultOfOrdinaryOnes) {
+  at::manual_seed(10);
+  const NewtonSchulzOptions options;
+  const fused::NewtonSchulzPrecision pairs = {true, at::kBFloat16};
+  for (const auto& [name, values] : spectra(64)) {
+    SCOPED_TRACE(name);
+    const at::Tensor x = with_singular_values(64, 96, values).to(at::kFloat).unsqueeze(0),
+                     weighting = at::randn({1, 64, 96});
+    const auto value_and_gradient = [&](double scale) {
+      const at::Tensor scaled = x * scale;
+      const auto [value, iterates] = fused::newton_schulz_forward(scaled, options, pairs, true);
+      return std::pair(value, fused::newton_schulz_backward(scaled, iterates, weighting, options, pairs));
+    };
+    const auto [wanted, wanted_gradient] = value_and_gradient(1);
+    const auto [huge, huge_gradient] = value_and_gradient(1e20);
+    EXPECT_LT(difference(huge, wanted), 0.02);
+    EXPECT_LT(difference(huge_gradient * 1e20, wanted_gradient), 0.1);
+    // The norm is far below epsilon: what is left is the scaled matrix itself, raised by a³ at most.
+    const auto [tiny, tiny_gradient] = value_and_gradient(1e-20);
+    EXPECT_TRUE(at::isfinite(tiny).all().item<bool>());
+    EXPECT_TRUE(at::isfinite(tiny_gradient).all().item<bool>());
+    const at::Tensor truth = reference::newton_schulz(x.to(at::kDouble) * 1e-20, options);
+    EXPECT_LT(difference(tiny, truth), 0.02);
   }
 }
 

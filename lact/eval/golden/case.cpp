@@ -68,4 +68,11 @@ double Case::tolerance(const std::string& tensor) const {
   return gradient ? kGradientTolerance : kOutputTolerance;
 }
 
+bool Case::ill_conditioned(const std::string& tensor) const {
+  const auto tensors = description.find("tensors");
+  if (tensors == description.end() || !tensors->is_object() || !tensors->contains(tensor)) return false;
+  const auto& entry = (*tensors)[tensor];
+  return entry.is_object() && entry.value("ill_conditioned", false);
+}
+
 }  // namespace lact::eval::golden

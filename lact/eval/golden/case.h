@@ -22,6 +22,9 @@ struct Case {
 
   /// How far the result may be from a stored tensor, relative to that tensor's largest element.
   double tolerance(const std::string& tensor) const;
+
+  /// Whether the case says that rounding alone moves this tensor far.
+  bool ill_conditioned(const std::string& tensor) const;
 };
 
 /// Every <name>.json with a <name>.safetensors beside it, below `folder`, sorted; or the case itself if it is

@@ -166,22 +166,25 @@ void run_ttt(Run& run) {
   const auto turned = [&](const at::Tensor& weight) {
     return options.weight_layout == WeightLayout::in_out ? weight.transpose(-2, -1) : weight;
   };
+  // Cases hold [B·H, ...]: a batch of one to the scan.
+  const auto batched = [](const at::Tensor& x) { return x.unsqueeze(0); };
 
   ttt::Matrices initial;
-  for (const auto& name : weights) initial.push_back(turned(run.input(name)));
+  for (const auto& name : weights) initial.push_back(batched(turned(run.input(name))));
   ttt::ScanInputs inputs;
-  inputs.q = run.input("q");
-  inputs.k = run.input("k");
-  inputs.v = run.input("v");
-  for (const auto& name : rates) inputs.rates.push_back(run.input(name));
-  if (options.momentum) inputs.beta = run.input("momentum");
+  inputs.q = batched(run.input("q").to(run.precision()));
+  inputs.k = batched(run.input("k").to(run.precision()));
+  inputs.v = batched(run.input("v").to(run.precision()));
+  for (const auto& name : rates) inputs.rates.push_back(batched(run.input(name)));
+  if (options.momentum) inputs.beta = batched(run.input("momentum"));
 
   ttt::Memory memory = ttt::start_memory(update, initial);
   const ttt::FastWeightRule rule = {ttt::network(options.network), ttt::loss("dot_product"), update};
-  const at::Tensor output = ttt::scan(rule, read_schedule(steps), inputs, memory);
+  const at::Tensor output = ttt::scan(rule, read_schedule(steps), inputs, memory).squeeze(0);
   run.expect("output", output);
   for (size_t i = 0; i < weights.size(); ++i) {
-    if (run.has(weights[i] + "_final")) run.expect(weights[i] + "_final", turned(memory.weights[i]));
+    if (run.has(weights[i] + "_final"))
+      run.expect(weights[i] + "_final", turned(memory.weights[i].squeeze(0)));
   }
   run.expect_loss_and_gradients(output);
   run.ignore("output_fp32");

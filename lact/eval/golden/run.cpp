@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "lact/ops/dtypes.h"
+
 namespace lact::eval::golden {
 
 namespace {
@@ -22,12 +24,27 @@ double relative_error(const at::Tensor& result, const at::Tensor& expected) {
   return scale > 0 ? error / scale : error;
 }
 
+/// |result - expected|_2 / |expected|_2
+double relative_distance(const at::Tensor& result, const at::Tensor& expected) {
+  const at::Tensor wide = expected.to(at::kDouble);
+  const double error = (result.detach().to(at::kDouble) - wide).norm().item<double>();
+  const double scale = wide.norm().item<double>();
+  if (!std::isfinite(error)) return std::numeric_limits<double>::infinity();
+  return scale > 0 ? error / scale : error;
+}
+
+const char* precision_name(at::ScalarType type) {
+  return type == at::kDouble ? "float64" : type == at::kFloat ? "float32" : "bfloat16";
+}
+
 }  // namespace
 
-Run::Run(const Case& source, at::ScalarType precision) : case_(source), precision_(precision) {
+Run::Run(const Case& source, at::ScalarType precision, double bound)
+    : case_(source), precision_(precision), bound_(bound) {
+  LACT_ASSERT((precision == at::kBFloat16) == (bound > 0));
   report_.name = source.name;
   report_.kind = source.kind;
-  report_.precision = precision == at::kDouble ? "float64" : "float32";
+  report_.precision = precision_name(precision);
 }
 
 options::Json Run::options() const {
@@ -47,7 +64,7 @@ at::Tensor Run::input(const std::string& name) {
   if (const auto known = leaves_.find(name); known != leaves_.end()) return known->second;
   at::Tensor tensor = stored(name);
   if (!tensor.is_floating_point()) return tensor;
-  tensor = tensor.to(precision_, /*non_blocking=*/false, /*copy=*/true);
+  tensor = tensor.to(ops::wide_type(precision_), /*non_blocking=*/false, /*copy=*/true);
   if (has(kGradient + name)) tensor.requires_grad_(true);
   leaves_[name] = tensor;
   return tensor;
@@ -72,6 +89,14 @@ void Run::use(torch::nn::Module& module, const models::ForeignNames& names) {
 
 std::string Run::folder() const { return std::filesystem::path(case_.file).parent_path().string(); }
 
+void Run::compare(Worst& group, const std::string& name, const at::Tensor& result) {
+  const at::Tensor& expected = stored(name);
+  LACT_CHECK(result.sizes() == expected.sizes(), "{} has shape {}, expected {}", name, result.sizes().vec(),
+             expected.sizes().vec());
+  if (bound_ == 0) return compare(group, name, relative_error(result, expected), case_.tolerance(name));
+  if (!case_.ill_conditioned(name)) compare(group, name, relative_distance(result, expected), bound_);
+}
+
 void Run::compare(Worst& group, const std::string& name, double error, double tolerance) {
   group.checked = true;
   group.error = std::max(group.error, error);
@@ -87,22 +112,19 @@ void Run::compare(Worst& group, const std::string& name, double error, double to
 }
 
 void Run::expect(const std::string& name, const at::Tensor& result) {
-  const at::Tensor& expected = stored(name);
-  LACT_CHECK(result.sizes() == expected.sizes(), "{} has shape {}, expected {}", name, result.sizes().vec(),
-             expected.sizes().vec());
-  compare(name.ends_with("_final") ? report_.state : report_.outputs, name, relative_error(result, expected),
-          case_.tolerance(name));
+  compare(name.ends_with("_final") ? report_.state : report_.outputs, name, result);
 }
 
 void Run::expect_loss_and_gradients(const at::Tensor& output) {
   if (!has("r")) return;
-  const at::Tensor terms = output * stored("r").to(precision_);
+  const auto type = ops::wide_type(precision_);
+  const at::Tensor terms = output.to(type) * stored("r").to(type);
   if (has("loss")) {
     // The terms of the sum cancel, so the error is measured against their size and not against the small
     // result.
     const double error = std::abs(terms.detach().sum().item<double>() - stored("loss").item<double>());
     compare(report_.outputs, "loss", error / std::max(1e-30, terms.detach().abs().sum().item<double>()),
-            case_.tolerance("output"));
+            bound_ > 0 ? bound_ : case_.tolerance("output"));
   }
   expect_gradients_of(terms.sum());
 }
@@ -112,12 +134,7 @@ void Run::expect_gradients_of(const at::Tensor& loss) {
   const auto expect_gradient = [&](const std::string& name, const at::Tensor& gradient,
                                    const at::Tensor& like) {
     if (!has(kGradient + name)) return;
-    const at::Tensor& expected = stored(kGradient + name);
-    const at::Tensor result = gradient.defined() ? gradient : at::zeros_like(like);
-    LACT_CHECK(result.sizes() == expected.sizes(), "{}{} has shape {}, expected {}", kGradient, name,
-               result.sizes().vec(), expected.sizes().vec());
-    compare(report_.gradients, kGradient + name, relative_error(result, expected),
-            case_.tolerance(kGradient + name));
+    compare(report_.gradients, kGradient + name, gradient.defined() ? gradient : at::zeros_like(like));
   };
   for (const auto& [name, leaf] : leaves_) expect_gradient(name, leaf.grad(), leaf);
   if (module_ == nullptr) return;

@@ -58,7 +58,8 @@ at::Tensor FullAttention::attend(const HeadInputs& heads, const SequenceLayout& 
 at::Tensor FullAttention::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
   const profile::Scope part("full attention");
   auto& state = dynamic_cast<FullState&>(any_state);
-  const HeadInputs heads = heads_.split(in, layout);
+  nn::CheapParts kept(false);  // the state keeps the keys
+  const HeadInputs heads = heads_.split(in, layout, kept);
   const at::Tensor out = attend(heads, layout, state);
   for (const auto& [operation, tokens] : layout.schedule) {
     if (!ttt::updates(operation)) continue;
@@ -71,7 +72,8 @@ at::Tensor FullAttention::mix(const Projected& in, const SequenceLayout& layout,
 void FullAttention::collect(const Projected& in, const SequenceLayout& layout, State& any_state) {
   at::NoGradGuard no_grad;
   auto& state = dynamic_cast<FullState&>(any_state);
-  const HeadInputs heads = heads_.split(in, layout);
+  nn::CheapParts kept(false);
+  const HeadInputs heads = heads_.split(in, layout, kept);
   // Copies: views would keep the other half of a projection in memory too.
   state.collected_k.push_back(heads.k.clone());
   state.collected_v.push_back(heads.v.clone());
@@ -92,7 +94,8 @@ void FullAttention::write_collected(State& any_state) {
 at::Tensor FullAttention::read(const Projected& in, const SequenceLayout& layout, const State& state) {
   const profile::Scope part("full attention");
   at::NoGradGuard no_grad;
-  return attend(heads_.split(in, layout), layout, dynamic_cast<const FullState&>(state));
+  nn::CheapParts kept(false);
+  return attend(heads_.split(in, layout, kept), layout, dynamic_cast<const FullState&>(state));
 }
 
 }  // namespace lact::attention

@@ -14,13 +14,18 @@ Heads::Heads(torch::nn::Module& owner, int64_t model_dim, const AttentionConfig&
   k_norm_ = owner.register_module("k_norm", std::make_shared<nn::Norm>(head_dim_, options));
 }
 
-HeadInputs Heads::split(const Projected& in, const SequenceLayout& layout) const {
+HeadInputs Heads::split(const Projected& in, const SequenceLayout& layout, nn::CheapParts& cheap) const {
   const auto prepare = [&](const at::Tensor& x, const std::shared_ptr<nn::Norm>& norm) {
     if (!x.defined()) return x;
-    at::Tensor heads = split_heads(x, config_.num_heads);
-    if (norm) heads = norm->forward(heads);
-    if (!config_.rope) return heads;
-    return ops::rope(heads, layout.rope_table(head_dim_, *config_.rope, x.device()), config_.rope->pairs);
+    const at::Tensor heads = split_heads(x, config_.num_heads);
+    if (!norm && !config_.rope) return heads;
+    std::optional<ops::RopeTable> table;
+    if (config_.rope) table = layout.rope_table(head_dim_, *config_.rope, x.device());
+    const auto run = [norm, table, rope = config_.rope](const std::vector<at::Tensor>& in) {
+      const at::Tensor normed = norm ? norm->forward(in[0]) : in[0];
+      return table ? ops::rope(normed, *table, rope->pairs) : normed;
+    };
+    return cheap.run(run, {heads});
   };
   return {prepare(in.q, q_norm_), prepare(in.k, k_norm_),
           in.v.defined() ? split_heads(in.v, config_.num_heads) : in.v};

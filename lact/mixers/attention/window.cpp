@@ -27,7 +27,8 @@ std::unique_ptr<State> WindowAttention::initial_state(int64_t batch) {
 at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
   const profile::Scope part("window attention");
   auto& state = dynamic_cast<AttentionState&>(any_state);
-  auto [q, k, v] = heads_.split(in, layout);
+  nn::CheapParts cheap(recompute_cheap_ && layout.keeps_nothing());
+  auto [q, k, v] = heads_.split(in, layout, cheap);
 
   int64_t first = layout.begin;
   if (state.k.size(1) > 0) {
@@ -39,6 +40,7 @@ at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layou
   k = append_tokens(state.k, k, 1);
   v = append_tokens(state.v, v, 1);
   const at::Tensor out = ops::window_attention(q, k, v, layout.window, layout.begin, first);
+  cheap.forget_until_gradient_of(out);
 
   state.first = std::max(first, layout.keep_keys_from);
   drop_tokens(state.k, state.first - first, 1);

@@ -121,11 +121,13 @@ std::unique_ptr<State> Lact::initial_state(int64_t batch) {
 at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
   const profile::Scope part("memory preparation");
   auto& state = dynamic_cast<LactState&>(any_state);
-  ScanInputs inputs = written(in, layout);
-  inputs.q = prepare(in.q, layout);
+  nn::CheapParts cheap(recompute_cheap_ && layout.keeps_nothing());
+  ScanInputs inputs = written(in, layout, cheap);
+  inputs.q = prepare(in.q, layout, cheap);
   inputs.first_query = layout.begin;
   join(state, inputs);
   const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
+  cheap.forget_until_gradient_of(read);
   keep(state, inputs.first_key, layout.keep_writes_from);
   return finish(read, in.x);
 }
@@ -133,7 +135,8 @@ at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& a
 void Lact::collect(const Projected& in, const SequenceLayout& layout, State& any_state) {
   const profile::Scope part("memory preparation");
   auto& state = dynamic_cast<LactState&>(any_state);
-  ttt::collect(rule_, written(in, layout), state.memory, state.collected);
+  nn::CheapParts kept(false);
+  ttt::collect(rule_, written(in, layout, kept), state.memory, state.collected);
 }
 
 void Lact::write_collected(State& any_state) {
@@ -145,51 +148,74 @@ at::Tensor Lact::read(const Projected& in, const SequenceLayout& layout, const S
   const profile::Scope part("memory preparation");
   at::NoGradGuard no_grad;
   const auto& state = dynamic_cast<const LactState&>(any_state);
-  return finish(ttt::read(rule_, prepare(in.q, layout), state.memory), in.x);
+  nn::CheapParts kept(false);
+  return finish(ttt::read(rule_, prepare(in.q, layout, kept), state.memory), in.x);
 }
 
-ScanInputs Lact::written(const Projected& in, const SequenceLayout& layout) const {
+ScanInputs Lact::written(const Projected& in, const SequenceLayout& layout, nn::CheapParts& cheap) const {
   ScanInputs inputs;
-  inputs.k = prepare(in.k, layout);
-  inputs.v = to_heads(config_.silu_v ? at::silu(in.v) : in.v, config_.num_heads);
-  inputs.rates = rates(in.x);
-  if (momentum_) {
-    inputs.beta = at::sigmoid(momentum_->forward(ops::at_least_float(in.x))).transpose(1, 2).unsqueeze(3);
-  }
+  inputs.k = prepare(in.k, layout, cheap);
+  const auto silu = [](const std::vector<at::Tensor>& x) { return at::silu(x[0]); };
+  inputs.v = to_heads(config_.silu_v ? cheap.run(silu, {in.v}) : in.v, config_.num_heads);
+  const auto widened = [](const std::vector<at::Tensor>& x) { return ops::at_least_float(x[0]); };
+  const bool wide = in.x.scalar_type() == ops::wide_type(in.x.scalar_type());
+  const at::Tensor x = wide ? in.x : cheap.run(widened, {in.x});
+  inputs.rates = rates(x);
+  if (momentum_) inputs.beta = at::sigmoid(momentum_->forward(x)).transpose(1, 2).unsqueeze(3);
   inputs.first_key = layout.begin;
   return inputs;
 }
 
-at::Tensor Lact::prepare(at::Tensor qk, const SequenceLayout& layout) const {
+at::Tensor Lact::prepare(const at::Tensor& qk, const SequenceLayout& layout, nn::CheapParts& cheap) const {
+  const at::Tensor prepared =
+      config_.prepare_qk.empty() ? qk : cheap.run(preparation(layout, qk.device()), {qk});
+  return to_heads(prepared, config_.num_heads);
+}
+
+nn::CheapParts::Function Lact::preparation(const SequenceLayout& layout, at::Device device) const {
   const auto& steps = config_.prepare_qk;
+  std::vector<std::function<at::Tensor(const at::Tensor&)>> functions;
+  const auto by_head = [](int64_t heads, const auto& function) {
+    return [heads, function](const at::Tensor& x) { return function(split_heads(x, heads)).flatten(2); };
+  };
   for (size_t i = 0; i < steps.size(); ++i) {
     switch (steps[i]) {
       case Preparation::silu:
         if (i + 1 < steps.size() && steps[i + 1] == Preparation::l2_norm) {
-          qk = ops::silu_l2_normalize(split_heads(qk, config_.num_heads), config_.l2_epsilon).flatten(2);
+          functions.push_back(by_head(config_.num_heads, [epsilon = config_.l2_epsilon](const at::Tensor& x) {
+            return ops::silu_l2_normalize(x, epsilon);
+          }));
           ++i;
         } else {
-          qk = at::silu(qk);
+          functions.push_back([](const at::Tensor& x) { return at::silu(x); });
         }
         break;
       case Preparation::l2_norm:
-        qk = ops::l2_normalize(split_heads(qk, config_.num_heads), config_.l2_epsilon).flatten(2);
+        functions.push_back(by_head(config_.num_heads, [epsilon = config_.l2_epsilon](const at::Tensor& x) {
+          return ops::l2_normalize(x, epsilon);
+        }));
         break;
       case Preparation::rope: {
-        const at::Tensor heads = split_heads(qk, config_.rope_heads);
-        const auto table = layout.rope_table(heads.size(3), config_.rope, qk.device());
-        qk = ops::rope(heads, table, config_.rope.pairs).flatten(2);
+        const int64_t width = head_dim_ * config_.num_heads / config_.rope_heads;
+        functions.push_back(by_head(
+            config_.rope_heads,
+            [table = layout.rope_table(width, config_.rope, device),
+             pairs = config_.rope.pairs](const at::Tensor& x) { return ops::rope(x, table, pairs); }));
         break;
       }
     }
   }
-  return to_heads(qk, config_.num_heads);
+  return [functions](const std::vector<at::Tensor>& in) {
+    at::Tensor x = in[0];
+    for (const auto& function : functions) x = function(x);
+    return x;
+  };
 }
 
-// rate = softplus(Linear(x) + softplus⁻¹(base_rate)), in float32.
+// rate = softplus(Linear(x) + softplus⁻¹(base_rate)); x in float32 or wider.
 Matrices Lact::rates(const at::Tensor& x) const {
   const auto matrices = int64_t(shapes_.size());
-  const at::Tensor raw = rate_->forward(ops::at_least_float(x)) + inverse_softplus(config_.base_rate);
+  const at::Tensor raw = rate_->forward(x) + inverse_softplus(config_.base_rate);
   const bool by_head = config_.rate_order == RateOrder::by_head;
   const at::Tensor all =
       at::softplus(raw).unflatten(-1, {by_head ? config_.num_heads : matrices,
@@ -200,13 +226,19 @@ Matrices Lact::rates(const at::Tensor& x) const {
 }
 
 at::Tensor Lact::finish(const at::Tensor& read, const at::Tensor& x) const {
-  at::Tensor out = norm_ ? norm_->forward(read) : read;
-  if (scale_) {
+  std::vector<at::Tensor> inputs = {read};
+  if (scale_) inputs.push_back(scale_->forward(x));
+  const auto run = [norm = norm_, factor = config_.output_factor,
+                    type = x.scalar_type()](const std::vector<at::Tensor>& in) {
+    at::Tensor out = norm ? norm->forward(in[0]) : in[0];
     // [B, T, H or 1] -> [B, H or 1, T, 1]
-    out = out * at::silu(scale_->forward(x)).transpose(1, 2).unsqueeze(3);
-  }
-  if (config_.output_factor != 1) out = out * config_.output_factor;
-  return out.transpose(1, 2).flatten(2).to(x.scalar_type());
+    if (in.size() > 1) out = out * at::silu(in[1]).transpose(1, 2).unsqueeze(3);
+    if (factor != 1) out = out * factor;
+    return out.transpose(1, 2).flatten(2).to(type);
+  };
+  // The memory of the result is its readers' affair; this is only about what lies between.
+  const bool changes = norm_ || scale_ || config_.output_factor != 1;
+  return nn::CheapParts(recompute_cheap_ && changes).run(run, inputs);
 }
 
 }  // namespace lact::ttt

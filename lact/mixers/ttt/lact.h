@@ -10,6 +10,7 @@
 #include "lact/mixers/ttt/scan.h"
 #include "lact/nn/linear.h"
 #include "lact/nn/norm.h"
+#include "lact/nn/recompute.h"
 #include "lact/ops/rope.h"
 
 namespace lact::ttt {
@@ -100,7 +101,7 @@ struct LactState : State {
   void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
-class Lact : public SetCore {
+class Lact : public SetCore, public nn::RecomputesCheaply {
  public:
   Lact(int64_t model_dim, const LactConfig& config);
 
@@ -116,10 +117,12 @@ class Lact : public SetCore {
 
  private:
   /// Keys, values, rates and momentum of the tokens; no queries.
-  ScanInputs written(const Projected& in, const SequenceLayout& layout) const;
-  at::Tensor prepare(at::Tensor qk, const SequenceLayout& layout) const;  ///< [B, T, M] -> [B, H, T, D]
-  Matrices rates(const at::Tensor& x) const;                              ///< [B, H, T, rate_channels] each
-  at::Tensor finish(const at::Tensor& read, const at::Tensor& x) const;   ///< [B, H, T, D] -> [B, T, M]
+  ScanInputs written(const Projected& in, const SequenceLayout& layout, nn::CheapParts& cheap) const;
+  /// [B, T, M] -> [B, H, T, D]
+  at::Tensor prepare(const at::Tensor& qk, const SequenceLayout& layout, nn::CheapParts& cheap) const;
+  nn::CheapParts::Function preparation(const SequenceLayout& layout, at::Device device) const;
+  Matrices rates(const at::Tensor& x) const;                             ///< [B, H, T, rate_channels] each
+  at::Tensor finish(const at::Tensor& read, const at::Tensor& x) const;  ///< [B, H, T, D] -> [B, T, M]
 
   LactConfig config_;
   int64_t head_dim_;

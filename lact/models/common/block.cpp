@@ -32,10 +32,20 @@ at::Tensor Block::forward(const at::Tensor& x, const SequenceLayout& layout) {
 
 at::Tensor Block::advance(at::Tensor x, const SequenceLayout& layout, BlockState& state) {
   LACT_ASSERT(state.mixers.size() == mixers_.size());
+  const auto branch = [&](const std::shared_ptr<nn::Norm>& norm, const auto& run) {
+    nn::CheapParts cheap(recompute_cheap_);
+    const at::Tensor y =
+        run(cheap.run([norm](const std::vector<at::Tensor>& in) { return norm->forward(in[0]); }, {x}));
+    cheap.forget_until_gradient_of(y);
+    return y;
+  };
   for (size_t i = 0; i < mixers_.size(); ++i) {
-    x = x + mixers_[i]->advance(mixer_norms_[i]->forward(x), layout, *state.mixers[i]);
+    x = x + branch(mixer_norms_[i], [&](const at::Tensor& normed) {
+          return mixers_[i]->advance(normed, layout, *state.mixers[i]);
+        });
   }
-  return x + feed_forward_->forward(feed_forward_norm_->forward(x));
+  return x +
+         branch(feed_forward_norm_, [&](const at::Tensor& normed) { return feed_forward_->forward(normed); });
 }
 
 }  // namespace lact::models

@@ -7,6 +7,7 @@
 #include "lact/mixers/mixer.h"
 #include "lact/nn/feed_forward.h"
 #include "lact/nn/norm.h"
+#include "lact/nn/recompute.h"
 
 namespace lact::models {
 
@@ -16,7 +17,7 @@ struct BlockState : State {
   void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
-class Block : public torch::nn::Module {
+class Block : public torch::nn::Module, public nn::RecomputesCheaply {
  public:
   Block(int64_t model_dim, const nn::NormOptions& norm, std::vector<std::shared_ptr<Mixer>> mixers,
         const nn::FeedForwardOptions& feed_forward);

@@ -5,7 +5,6 @@
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
 #include "lact/nn/init.h"
-#include "lact/nn/recompute.h"
 #include "lact/ops/dtypes.h"
 
 namespace lact::models {
@@ -48,6 +47,11 @@ LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
   embeddings_.normal_(0, config.embedding_std > 0 ? config.embedding_std : config.init_std);
 }
 
+void LanguageModel::set_recompute(nn::Recompute what) {
+  recompute_ = what;
+  nn::set_recompute_cheap(*this, what == nn::Recompute::cheap);
+}
+
 ops::WeightError LanguageModel::compress_weights(ops::WeightFormat format) {
   LACT_CHECK(!is_compressed(), "[lm] the weights are compressed already");
   ops::WeightError error = compress_linears(*this, format);
@@ -77,7 +81,7 @@ at::Tensor LanguageModel::hidden(const at::Tensor& ids, std::vector<at::Tensor>*
   for (const auto& block : blocks_) {
     if (between_blocks != nullptr) between_blocks->push_back(x);
     const auto run = [block, layout](const at::Tensor& input) { return block->forward(input, layout); };
-    x = recompute_ ? nn::recompute(run, x) : run(x);
+    x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, x) : run(x);
   }
   return norm_->forward(x);
 }

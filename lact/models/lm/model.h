@@ -32,8 +32,8 @@ class LanguageModel : public torch::nn::Module {
   /// they are.
   void set_compute_type(at::ScalarType type) { compute_type_ = type; }
 
-  /// Keeps only the blocks' inputs for the backward pass and computes the blocks again there.
-  void set_recompute(bool on) { recompute_ = on; }
+  /// What the backward pass computes again instead of finding it kept.
+  void set_recompute(nn::Recompute what);
 
   /// For inference only: keeps the embeddings, the projections, the feed-forward networks and the head in
   /// fewer bytes. What decides over the memory stays float32: rates, momentum, scales, norms, fast weights.
@@ -63,7 +63,7 @@ class LanguageModel : public torch::nn::Module {
 
   LmConfig config_;
   at::ScalarType compute_type_ = at::kFloat;
-  bool recompute_ = false;
+  nn::Recompute recompute_ = nn::Recompute::none;
   at::Tensor embeddings_;  ///< [vocabulary, M]; undefined once compressed
   std::optional<ops::CompressedWeight> compressed_embeddings_;
   std::vector<std::shared_ptr<Block>> blocks_;

@@ -8,7 +8,6 @@
 #include "lact/base/profile.h"
 #include "lact/nn/init.h"
 #include "lact/nn/patches.h"
-#include "lact/nn/recompute.h"
 #include "lact/ops/dtypes.h"
 #include "lact/ops/rays.h"
 
@@ -88,6 +87,11 @@ NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
   }
 }
 
+void NvsModel::set_recompute(nn::Recompute what) {
+  recompute_ = what;
+  nn::set_recompute_cheap(*this, what == nn::Recompute::cheap);
+}
+
 at::Tensor NvsModel::embed(const at::Tensor& views) const {
   const profile::Scope part("embedding");
   at::Tensor pixels = views;
@@ -116,7 +120,7 @@ at::Tensor NvsModel::forward(const at::Tensor& images, const at::Tensor& input_r
   at::Tensor x = at::cat({embed(posed(input_rays, images)), embed(target_rays)}, 1);
   for (const auto& block : blocks_) {
     const auto run = [block, layout](const at::Tensor& input) { return block->forward(input, layout); };
-    x = recompute_ ? nn::recompute(run, x) : run(x);
+    x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, x) : run(x);
   }
   return decode(x.narrow(1, inputs * tokens, targets * tokens), targets, height, width);
 }

@@ -45,8 +45,8 @@ class NvsModel : public torch::nn::Module {
   /// and the layer that reads rays and colours stay as they are.
   void set_compute_type(at::ScalarType type) { compute_type_ = type; }
 
-  /// Keeps only the blocks' inputs for the backward pass and computes the blocks again there.
-  void set_recompute(bool on) { recompute_ = on; }
+  /// What the backward pass computes again instead of finding it kept.
+  void set_recompute(nn::Recompute what);
 
   /// Training: images of the input views [B, V, 3, H, W] in [0, 1], rays [B, V, 9, H, W] and
   /// [B, T, 9, H, W] as ops::plucker_rays gives them -> target views [B, T, 3, H, W] in [0, 1], float32 or
@@ -83,7 +83,7 @@ class NvsModel : public torch::nn::Module {
 
   NvsConfig config_;
   at::ScalarType compute_type_ = at::kFloat;
-  bool recompute_ = false;
+  nn::Recompute recompute_ = nn::Recompute::none;
   std::shared_ptr<nn::Linear> input_, decoder_;
   std::shared_ptr<nn::Norm> input_norm_, decoder_norm_;
   std::vector<std::shared_ptr<NvsBlock>> blocks_;

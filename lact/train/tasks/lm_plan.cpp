@@ -7,6 +7,7 @@
 
 #include "lact/base/format.h"
 #include "lact/base/threads.h"
+#include "lact/ops/paths.h"
 #include "lact/train/peak.h"
 #include "lact/train/tasks/lm_run.h"
 
@@ -20,15 +21,23 @@ constexpr double kLargestProbe = 2e9;  // bytes
 constexpr double kFloat = 4;
 
 /// Activations of one block that the backward pass needs, in elements for a sequence of `length` tokens.
-double block_activations(const models::LmConfig& model, double length) {
+double block_activations(const models::LmConfig& model, double length, bool cheap_ones) {
   const auto width = double(model.model_dim), hidden = double(model.feed_forward.hidden_dim);
-  const auto heads = double(model.layer.attention.num_heads);
-  double elements = length * (12 * width + 4 * hidden);
-  // Scores and their softmax: each query sees up to a window, rounded up to whole blocks.
-  elements += length * heads * 2 * 2 * std::min(length, double(model.window_size));
+  // Inputs of both halves, q, k, v, what attention found, the mixer's sum; gate and up.
+  double elements = length * (7 * width + 2 * hidden);
+  // Normed inputs, turned q and k; the gated layer.
+  if (cheap_ones) elements += length * (4 * width + hidden);
+  if (!ops::fused_paths()) {
+    // Scores and their softmax: each query sees up to a window, rounded up to whole blocks.
+    elements += length * double(model.layer.attention.num_heads) * 2 * 2 *
+                std::min(length, double(model.window_size));
+  }
   if (model.layer.memory_kind == models::MemoryKind::none) return elements;
   const auto cost = models::fast_weight_cost(model.model_dim, model.layer);
-  elements += length * (16 * width + 8 * width * model.layer.memory.hidden_multiple);
+  // What was read, and the hidden layers of reading and writing.
+  elements += length * (width + 5 * width * model.layer.memory.hidden_multiple);
+  // Scaled and prepared q and k, v, a float32 copy of the input, the normed output.
+  if (cheap_ones) elements += length * 8 * width;
   const double updates = std::ceil(length / double(model.chunk_size)) - 1;
   const double per_update =
       model.layer.memory.update.muon ? 6 + 5 * double(model.layer.memory.update.newton_schulz.steps) : 6;
@@ -46,10 +55,10 @@ Estimate estimate(const LmRun& run) {
   const auto tokens = double(run.batches.length), rows = double(run.batches.batch);
   // Weights, gradients, two moments, and the moving average.
   const double copies = 4 + (run.training.ema > 0 ? 1 : 0);
-  const double block = rows * block_activations(run.model, tokens);
+  const double block = rows * block_activations(run.model, tokens, run.recompute != nn::Recompute::cheap);
   const double between = rows * tokens * double(run.model.model_dim);
   const auto layers = double(run.model.num_layers);
-  double activations = run.recompute ? block + layers * between : layers * block;
+  double activations = run.recompute == nn::Recompute::blocks ? block + layers * between : layers * block;
   // Logits and their gradient, a stretch at a time.
   activations += 3 * std::min(rows * tokens * double(run.model.vocabulary_size), double(1 << 24));
   const double scale = run.precision == Precision::bf16 ? 0.6 : 1;

@@ -39,7 +39,7 @@ struct LmRun {
   LmBatches batches;
   TrainOptions training;
   Precision precision = Precision::f32;
-  bool recompute = false;
+  nn::Recompute recompute = nn::Recompute::none;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -48,8 +48,7 @@ struct LmRun {
     field("batches", batches, "how the text is cut");
     field("training", training, "the training loop");
     field("precision", precision, "f32, or bf16 for matrix products; weights and fast weights stay f32");
-    field("recompute", recompute,
-          "computes blocks again in the backward pass instead of keeping activations");
+    field("recompute", recompute, nn::kRecomputeHelp);
   }
 
   /// Throws one sentence for values that cannot work.

@@ -24,7 +24,7 @@ struct NvsRun {
   int64_t valid_scenes = 16;
   int64_t render_threads = 1;
   Precision precision = Precision::f32;
-  bool recompute = false;
+  nn::Recompute recompute = nn::Recompute::none;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -39,8 +39,7 @@ struct NvsRun {
     field("valid_scenes", valid_scenes, "scenes of a validation; 0 is none");
     field("render_threads", render_threads, "threads that render pictures beside the training");
     field("precision", precision, "f32, or bf16 for matrix products; weights and fast weights stay f32");
-    field("recompute", recompute,
-          "computes blocks again in the backward pass instead of keeping activations");
+    field("recompute", recompute, nn::kRecomputeHelp);
   }
 
   /// Throws one sentence for values that cannot work.

@@ -6,6 +6,7 @@
 #include "support/errors.h"
 #include "support/gradients.h"
 #include "support/tiny_lm.h"
+#include "support/watched_memory.h"
 
 namespace lact::models {
 namespace {
@@ -58,16 +59,46 @@ TEST(LanguageModelTest, MemoryReachesBeyondTheWindowAndAWindowAloneDoesNot) {
   EXPECT_FALSE(reaches(config));
 }
 
-TEST(LanguageModelTest, RecomputingBlocksChangesNothing) {
+TEST(LanguageModelTest, RecomputingChangesNothing) {
   for (const auto& [name, config] : tiny_lms()) {
     const auto model = make_precise_lm(config);
     const at::Tensor ids = random_ids(2, 29);
     const auto [loss, gradients] = loss_and_gradients(*model, ids);
-    model->set_recompute(true);
+    for (const auto what : {nn::Recompute::blocks, nn::Recompute::cheap}) {
+      SCOPED_TRACE(name + std::string(", ") + std::string(options::word_of(what)));
+      model->set_recompute(what);
+      const auto [again, recomputed] = loss_and_gradients(*model, ids);
+      EXPECT_DOUBLE_EQ(loss, again);
+      for (size_t i = 0; i < gradients.size(); ++i) EXPECT_LT(difference(recomputed[i], gradients[i]), 1e-12);
+    }
+  }
+}
+
+TEST(LanguageModelTest, RecomputingWhatIsCheapChangesNoBitAndKeepsLess) {
+  auto config = tiny_lm(128, 40);
+  config.layer.memory.update.muon = false;  // its iterates are kept in any case
+  config.model_dim = 64;
+  config.feed_forward.hidden_dim = 192;
+  const auto model = make_lm(config);
+  const at::Tensor ids = random_ids(1, 400);
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    model->set_compute_type(type);
+    const auto kept_bytes = [&](nn::Recompute what) {
+      model->set_recompute(what);
+      const lact::testing::WatchedMemory memory;
+      const at::Tensor hidden = model->hidden(ids);
+      return double(memory.live_bytes());
+    };
+    model->set_recompute(nn::Recompute::none);
+    const auto [loss, gradients] = loss_and_gradients(*model, ids);
+    model->set_recompute(nn::Recompute::cheap);
     const auto [again, recomputed] = loss_and_gradients(*model, ids);
-    EXPECT_DOUBLE_EQ(loss, again) << name;
-    for (size_t i = 0; i < gradients.size(); ++i)
-      EXPECT_LT(difference(recomputed[i], gradients[i]), 1e-12) << name;
+    EXPECT_EQ(loss, again);
+    for (size_t i = 0; i < gradients.size(); ++i) EXPECT_TRUE(at::equal(recomputed[i], gradients[i])) << i;
+    const double none = kept_bytes(nn::Recompute::none), cheap = kept_bytes(nn::Recompute::cheap),
+                 blocks = kept_bytes(nn::Recompute::blocks);
+    EXPECT_LT(cheap, 0.65 * none);
+    EXPECT_LT(blocks, 0.3 * cheap);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "support/errors.h"
 #include "support/gradients.h"
 #include "support/tiny_nvs.h"
+#include "support/watched_memory.h"
 
 namespace lact::models {
 namespace {
@@ -177,7 +178,7 @@ TEST(NvsModel, RecomputeChangesNoGradient) {
   for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
     const auto model = make_precise_nvs(tiny_nvs(mixer));
     const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble);
-    const auto gradients = [&](bool recompute) {
+    const auto gradients = [&](nn::Recompute recompute) {
       model->set_recompute(recompute);
       model->zero_grad();
       forward_of(*model, scene, 2).square().sum().backward();
@@ -188,8 +189,29 @@ TEST(NvsModel, RecomputeChangesNoGradient) {
       }
       return all;
     };
-    const auto kept = gradients(false), again = gradients(true);
-    for (size_t i = 0; i < kept.size(); ++i) EXPECT_LT(difference(again[i], kept[i]), 1e-9);
+    const auto kept = gradients(nn::Recompute::none);
+    for (const auto what : {nn::Recompute::cheap, nn::Recompute::blocks}) {
+      const auto again = gradients(what);
+      for (size_t i = 0; i < kept.size(); ++i) EXPECT_LT(difference(again[i], kept[i]), 1e-9);
+    }
+  }
+}
+
+TEST(NvsModel, RecomputingWhatIsCheapKeepsLess) {
+  const auto model = make_nvs(tiny_nvs());
+  const TinyScene scene = tiny_scene(4, 32, 32);
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    model->set_compute_type(type);
+    const auto kept_bytes = [&](nn::Recompute what) {
+      model->set_recompute(what);
+      const lact::testing::WatchedMemory memory;
+      const at::Tensor out = forward_of(*model, scene, 2);
+      return double(memory.live_bytes());
+    };
+    const double none = kept_bytes(nn::Recompute::none), cheap = kept_bytes(nn::Recompute::cheap),
+                 blocks = kept_bytes(nn::Recompute::blocks);
+    EXPECT_LT(cheap, 0.75 * none);
+    EXPECT_LT(blocks, 0.5 * cheap);
   }
 }
 
