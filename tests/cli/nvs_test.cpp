@@ -163,7 +163,7 @@ TEST_F(NvsProgram, ControlCLeavesNoHalfVideo) {
   const std::string tools = with_plain_ffmpeg();
   const auto outcome =
       run_program("nvs render " + quoted("scene.fw") + " --turntable --frames 1000000 -o " + quoted("x.mp4"),
-                  tools + " timeout --preserve-status --signal=INT 3");
+                  tools + " timeout --foreground --preserve-status --signal=INT 3");
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("of 1000000 frames"));
   EXPECT_EQ(folder_.names(), (std::vector<std::string>{"model", "scene.fw", "tools"}));
@@ -250,7 +250,7 @@ TEST_F(NvsProgram, MistakesOfRenderAreSentencesAndLeaveNoFile) {
 TEST_F(NvsProgram, TheViewerSaysWhereItIs) {
   reconstruct();
   const auto outcome =
-      run_program("nvs view --port 0 " + quoted("scene.fw"), "timeout --preserve-status --signal=INT 4");
+      run_program("nvs view --port 0 " + quoted("scene.fw"), "timeout --foreground --preserve-status --signal=INT 4");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("viewer: http://127.0.0.1:"));
 }
