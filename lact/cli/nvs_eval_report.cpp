@@ -104,7 +104,8 @@ Json to_json(const NvsEvaluation& result, const std::vector<eval::ViewSummary>& 
 std::string sheet_caption(const ComparisonSheet& sheet, const NvsEvaluation& result) {
   std::vector<std::string> names;
   for (const auto& model : result.models) names.push_back(model.name);
-  return fmt::format("{} ({}). Columns: the truth, then what was rendered from {} views. {}", sheet.scene,
+  const std::string scene = sheet.group == sheet.scene ? sheet.scene : sheet.group + " " + sheet.scene;
+  return fmt::format("{} ({}). Columns: the truth, then what was rendered from {} views. {}", scene,
                      sheet.file, fmt::join(sheet.counts, ", "),
                      names.size() == 1 ? "Each row is a view that the model has not seen."
                                        : fmt::format("Rows of each view that the models have not seen: {}.",
