@@ -85,9 +85,9 @@ TEST_F(LmProgram, TrainsOnTextFilesWithAShareForValidation) {
   write_file(path("books/one.txt"), text_of(4000));
   write_file(path("books/two.txt"), text_of(3000));
   const std::string data = " --data " + quoted("books") + " --cache " + quoted("cache");
-  const auto outcome =
-      run_program("lm train" + kTiny + data +
-                  " --steps 3 --precision bf16 --recompute cheap --ema 0.5 --accumulate 2 -o " + quoted("run"));
+  const auto outcome = run_program(
+      "lm train" + kTiny + data +
+      " --steps 3 --precision bf16 --recompute cheap --ema 0.5 --accumulate 2 -o " + quoted("run"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(nlohmann::json::parse(outcome.out).contains("valid_loss"));
   const auto scored = run_program("lm score --json -m " + quoted("run") + " " + quoted("books"));

@@ -249,8 +249,8 @@ TEST_F(NvsProgram, MistakesOfRenderAreSentencesAndLeaveNoFile) {
 
 TEST_F(NvsProgram, TheViewerSaysWhereItIs) {
   reconstruct();
-  const auto outcome =
-      run_program("nvs view --port 0 " + quoted("scene.fw"), "timeout --foreground --preserve-status --signal=INT 4");
+  const auto outcome = run_program("nvs view --port 0 " + quoted("scene.fw"),
+                                   "timeout --foreground --preserve-status --signal=INT 4");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("viewer: http://127.0.0.1:"));
 }

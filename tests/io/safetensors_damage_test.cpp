@@ -196,16 +196,17 @@ TEST(SafetensorsDamage, HeaderLengthsBeyondTheFileOrTheLimitAreRefused) {
 }
 
 TEST(SafetensorsDamage, AZeroByteDoesNotHideTheRestOfTheHeader) {
-  EXPECT_THAT(read_refusal(file_of(std::string("{}\0garbage", 10))), HasSubstr("not valid JSON at its byte 3"));
+  EXPECT_THAT(read_refusal(file_of(std::string("{}\0garbage", 10))),
+              HasSubstr("not valid JSON at its byte 3"));
 }
 
 TEST(SafetensorsDamage, DeepNestingAndManyDimensionsAreRefused) {
   EXPECT_THAT(read_refusal(file_of("{\"a\":" + std::string(100'000, '['))), HasSubstr("holds a list"));
   std::string ones = "1";
   for (int i = 0; i < 64; ++i) ones += ",1";
-  EXPECT_THAT(
-      read_refusal(file_of("{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,1],\"shape\":[" + ones + "]}}", "x")),
-      HasSubstr("a list of more than 64"));
+  EXPECT_THAT(read_refusal(
+                  file_of("{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,1],\"shape\":[" + ones + "]}}", "x")),
+              HasSubstr("a list of more than 64"));
 }
 
 TEST(SafetensorsDamage, ABoolOtherThanZeroAndOneIsRefused) {
@@ -233,10 +234,11 @@ TEST(SafetensorsDamage, BogusSizesTakeNoMemory) {
   const size_t before = peak_memory();
   EXPECT_NE(read_refusal(length_prefix(90'000'000'000) + "{}"), "");
   EXPECT_NE(read_refusal(length_prefix(99'000'000) + "{}"), "");
-  EXPECT_NE(
-      read_refusal(file_of(R"({"a":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,68719476736]}})", "x")),
-      "");
-  EXPECT_NE(read_refusal(file_of(R"({"a":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,1]}})", "x")), "");
+  EXPECT_NE(read_refusal(
+                file_of(R"({"a":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,68719476736]}})", "x")),
+            "");
+  EXPECT_NE(read_refusal(file_of(R"({"a":{"dtype":"U8","shape":[68719476736],"data_offsets":[0,1]}})", "x")),
+            "");
   EXPECT_LT(peak_memory() - before, size_t{64} << 20);
 }
 

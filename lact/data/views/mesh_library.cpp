@@ -6,8 +6,8 @@
 
 #include "lact/base/error.h"
 #include "lact/base/fnv.h"
-#include "lact/io/regular_file.h"
 #include "lact/data/views/tracer/obj.h"
+#include "lact/io/regular_file.h"
 
 namespace lact::data {
 

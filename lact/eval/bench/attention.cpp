@@ -52,7 +52,8 @@ struct Inputs {
   }
 };
 
-void measure_attention(Session& session, const AttentionShape& shape, const std::string& precision, bool backward) {
+void measure_attention(Session& session, const AttentionShape& shape, const std::string& precision,
+                       bool backward) {
   const Inputs inputs(shape, type_of(precision));
   Trial trial;
   trial.row = {"attention", shape.name(), "", backward ? "forward+backward" : "forward", precision};

@@ -56,7 +56,8 @@ std::vector<at::Tensor> orthogonalise(const at::Tensor& x, const at::Tensor& cot
   return {out.detach(), leaf.grad()};
 }
 
-void measure_newton_schulz(Session& session, const MatrixShape& shape, const std::string& precision, bool backward) {
+void measure_newton_schulz(Session& session, const MatrixShape& shape, const std::string& precision,
+                           bool backward) {
   at::manual_seed(17);
   const at::Tensor x = at::randn({shape.matrices, shape.rows, shape.cols}).to(type_of(precision));
   const at::Tensor cotangent = at::randn_like(x);

@@ -25,8 +25,8 @@ options::Json request(const TttShape& shape, bool backward, const char* form) {
           {"form", form}};
 }
 
-void measure_ttt(Session& session, const TttShape& shape, const TttProblem& problem, const std::string& precision,
-             bool backward, bool recompute) {
+void measure_ttt(Session& session, const TttShape& shape, const TttProblem& problem,
+                 const std::string& precision, bool backward, bool recompute) {
   Trial trial;
   trial.row = {"ttt", shape.name(), shape.rule(),
                backward ? (recompute ? "forward+backward, recompute" : "forward+backward") : "forward",

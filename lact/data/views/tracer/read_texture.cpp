@@ -1,8 +1,8 @@
 #include <png.h>
 
 #include "lact/base/error.h"
-#include "lact/io/regular_file.h"
 #include "lact/data/views/tracer/texture.h"
+#include "lact/io/regular_file.h"
 
 namespace lact::data::tracer {
 
