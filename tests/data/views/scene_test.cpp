@@ -12,7 +12,7 @@
 #include "lact/io/jpeg.h"
 #include "lact/io/png.h"
 #include "support/errors.h"
-#include "support/shared_data.h"
+#include "support/example_views.h"
 #include "support/temporary_folder.h"
 
 namespace lact::data {
@@ -20,27 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 using options::Json;
+using testing::example;
+using testing::expect_same_camera;
 using testing::TemporaryFolder;
 using testing::write_file;
-
-/// Three cameras and pictures of 8 x 8 pixels in every format; see generate.py there.
-std::string example(const std::string& name) { return LACT_SOURCE_DIR "/tests/data/views/examples/" + name; }
 
 const char* const kEveryFormat[] = {
     "opencv_cameras.json", "transforms.json", "transforms_opencv_axes.json", "transforms_train.json",
     "colmap_text",         "colmap_binary",   "colmap_text/images.txt",      "colmap_binary/cameras.bin"};
-
-void expect_same_camera(const Camera& found, const Camera& expected, double tolerance) {
-  EXPECT_EQ(found.width, expected.width);
-  EXPECT_EQ(found.height, expected.height);
-  EXPECT_NEAR(found.fx, expected.fx, tolerance * expected.fx);
-  EXPECT_NEAR(found.fy, expected.fy, tolerance * expected.fy);
-  EXPECT_NEAR(found.cx, expected.cx, tolerance * expected.fx);
-  EXPECT_NEAR(found.cy, expected.cy, tolerance * expected.fy);
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < 4; ++j)
-      EXPECT_NEAR(found.camera_to_world[i][j], expected.camera_to_world[i][j], tolerance) << i << ", " << j;
-}
 
 TEST(Scene, EveryFormatGivesTheSameCamerasAndPictures) {
   for (const char* name : kEveryFormat) {
@@ -288,166 +275,6 @@ TEST(OpenCvCameras, MistakesNameTheView) {
   const Json wrapped = {{"scene_name", "a"}, {"frames", json}};
   write_file(folder / "wrapped.json", wrapped.dump());
   EXPECT_EQ(load_scene(folder / "wrapped.json", {.images = example("images")}).views.size(), 3u);
-}
-
-class Colmap : public ::testing::Test {
- protected:
-  Colmap() { fs::copy(example("images"), folder_ / "images"); }
-  std::string text_model(const std::string& cameras, const std::string& images) {
-    write_file(folder_ / "cameras.txt", cameras);
-    write_file(folder_ / "images.txt", images);
-    return folder_ / "";
-  }
-  TemporaryFolder folder_;
-};
-
-TEST_F(Colmap, EveryModelByItsParameters) {
-  const std::string image = "1 1 0 0 0 0 0 0 1 left.png\n\n";
-  const auto view = [&](const std::string& camera) { return load_scene(text_model(camera, image)).views[0]; };
-  const View simple = view("1 SIMPLE_RADIAL 8 8 9 3 4 0.1\n");
-  EXPECT_EQ(simple.camera.fx, 9);
-  EXPECT_EQ(simple.camera.fy, 9);
-  EXPECT_EQ(simple.camera.cx, 3);
-  EXPECT_EQ(simple.camera.cy, 4);
-  EXPECT_EQ(simple.distortion, radial_tangential(0.1, 0, 0, 0, 0, 0));
-  EXPECT_EQ(view("1 RADIAL 8 8 9 3 4 0.1 0.2").distortion, radial_tangential(0.1, 0.2, 0, 0, 0, 0));
-  const View full = view("1 OPENCV 8 8 9 10 3 4 0.1 0.2 0.3 0.4\r\n");
-  EXPECT_EQ(full.camera.fy, 10);
-  EXPECT_EQ(full.distortion, radial_tangential(0.1, 0.2, 0, 0, 0.3, 0.4));
-  EXPECT_EQ(view("1 OPENCV_FISHEYE 8 8 9 10 3 4 0.1 0.2 0.3 0.4").distortion,
-            (Distortion{LensModel::fisheye, 0.1, 0.2, 0.3, 0.4, 0, 0}));
-  EXPECT_SENTENCE(
-      view("1 FULL_OPENCV 8 8 9 10 3 4 0 0 0 0 0 0 0 0"),
-      "cameras.txt, line 1: the camera model is FULL_OPENCV, expected one of SIMPLE_PINHOLE, PINHOLE");
-}
-
-TEST_F(Colmap, MistakesOfTheTextAreASentence) {
-  const std::string camera = "# one\n1 PINHOLE 8 8 10 10 4 4\n", image = "1 1 0 0 0 0 0 0 1 left.png\n\n";
-  EXPECT_EQ(load_scene(text_model(camera, image)).views.size(), 1u);
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 10 10 4\n", image)), "has 3 parameters, expected 4");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 10 x 4 4\n", image)),
-                  "a parameter is \"x\", expected a number");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 10 nan 4 4\n", image)), "a parameter is nan");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 0 10 4 4\n", image)), "the focal length is 0");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 99999 10 10 4 4\n", image)),
-                  "expected sides of 1 to 16384");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE\n", image)),
-                  "line 1: the line ends where the width was expected");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "")), "images.txt: holds no image");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 5\n")),
-                  "the line ends where the translation was expected");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 1\n")),
-                  "where the image's name was expected");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 2 left.png\n")),
-                  "left.png: its camera 2 is not in");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 2 0 0 0 0 0 0 1 left.png\n")),
-                  "a quaternion of length 2, expected 1");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 inf 0 0 1 left.png\n")), "holds inf");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 1 none.png\n")),
-                  "1 of 1 images do not exist");
-}
-
-TEST_F(Colmap, NamesMayHoldBlanks) {
-  fs::rename(folder_ / "images/left.png", folder_ / "images/my photo.png");
-  const Scene scene =
-      load_scene(text_model("1 PINHOLE 8 8 10 10 4 4\n", "1 1 0 0 0 0 0 0 1 my photo.png\n1 2 -1\n"));
-  EXPECT_TRUE(fs::equivalent(scene.views[0].image, folder_ / "images/my photo.png"));
-}
-
-TEST_F(Colmap, BinaryFilesThatEndEarlyAreASentence) {
-  for (const char* name : {"cameras.bin", "images.bin"}) {
-    for (const char* each : {"cameras.bin", "images.bin"})
-      write_file(folder_ / each, testing::read_file(example(std::string("colmap_binary/") + each)));
-    EXPECT_EQ(load_scene(folder_ / "").views.size(), 3u);
-    const std::string whole = testing::read_file(folder_ / name);
-    for (size_t length = 0; length < whole.size(); ++length) {
-      write_file(folder_ / name, whole.substr(0, length));
-      EXPECT_SENTENCE(load_scene(folder_ / ""), std::string(name) + ": the file ends in the middle");
-    }
-  }
-}
-
-TEST_F(Colmap, BinaryCountsAreNotBelieved) {
-  write_file(folder_ / "cameras.bin", testing::read_file(example("colmap_binary/cameras.bin")));
-  std::string images = testing::read_file(example("colmap_binary/images.bin"));
-  images[7] = '\x7f';  // the count of images
-  write_file(folder_ / "images.bin", images);
-  EXPECT_SENTENCE(load_scene(folder_ / ""), "images.bin: the file ends in the middle");
-  images = testing::read_file(example("colmap_binary/images.bin"));
-  const size_t points = images.find("right.jpg") + 10;
-  images[points + 7] = '\x7f';
-  write_file(folder_ / "images.bin", images);
-  EXPECT_SENTENCE(load_scene(folder_ / ""), "images.bin: the file ends in the middle");
-}
-
-/// How far two scenes' cameras are apart: radians, and positions in units of the largest distance from the
-/// mean.
-struct Apart {
-  double angle = 0, distance = 0;
-};
-
-Apart median_apart(const Scene& a, const Scene& b) {
-  std::vector<double> angles, distances;
-  Point mean{};
-  for (const View& view : a.views)
-    mean = sum(mean, scaled(column(view.camera.camera_to_world, 3), 1.0 / double(a.views.size())));
-  double extent = 0;
-  for (size_t i = 0; i < a.views.size(); ++i) {
-    EXPECT_TRUE(fs::equivalent(a.views[i].image, b.views[i].image));
-    const Pose &first = a.views[i].camera.camera_to_world, &second = b.views[i].camera.camera_to_world;
-    double trace = 0;
-    for (int axis = 0; axis < 3; ++axis) trace += dot(column(first, axis), column(second, axis));
-    angles.push_back(std::acos(std::min(1.0, (trace - 1) / 2)));
-    distances.push_back(length(difference(column(first, 3), column(second, 3))));
-    extent = std::max(extent, length(difference(column(first, 3), mean)));
-  }
-  std::sort(angles.begin(), angles.end());
-  std::sort(distances.begin(), distances.end());
-  return {angles[angles.size() / 2], distances[distances.size() / 2] / extent};
-}
-
-TEST(RealPhotos, TheFoxIsTheSameInThreeFormats) {
-  const std::string folder = testing::shared_data("nvs/fox");
-  if (folder.empty()) GTEST_SKIP() << "../shared/data/nvs is absent: the readers were not compared on photos";
-  const Scene authors = load_scene(folder), transforms = load_scene(folder + "/transforms.json"),
-              colmap = load_scene(folder + "/sparse/0");
-  ASSERT_EQ(authors.views.size(), 40u);
-  ASSERT_EQ(transforms.views.size(), 40u);
-  ASSERT_EQ(colmap.views.size(), 40u);
-  for (size_t i = 0; i < 40; ++i)
-    expect_same_camera(transforms.views[i].camera, authors.views[i].camera, 2e-5);
-  // Another reconstruction of the same photos: 0.05 degrees and 0.1 % apart.
-  const Apart apart = median_apart(authors, colmap);
-  EXPECT_LT(apart.angle, 0.002);
-  EXPECT_LT(apart.distance, 0.005);
-  EXPECT_GT(apart.angle, 0) << "these are the same numbers";
-  const PosedImages loaded = load_views(authors, {0, 39}, 64, 64);
-  EXPECT_EQ(loaded.images[1].sizes(), (std::vector<int64_t>{3, 64, 64}));
-  EXPECT_NEAR(loaded.cameras[0].fx, 347.66268 * 64 / 270, 1e-9);
-}
-
-TEST(RealPhotos, TheBustIsTheSameInTwoFormats) {
-  const std::string folder = testing::shared_data("nvs/alexander_bust");
-  if (folder.empty()) GTEST_SKIP() << "../shared/data/nvs is absent: the readers were not compared on photos";
-  const Scene authors = load_scene(folder), colmap = load_scene(folder + "/sparse/0/images.bin");
-  ASSERT_EQ(authors.views.size(), 42u);
-  ASSERT_EQ(colmap.views.size(), 42u);
-  for (size_t i = 0; i < 42; ++i) {
-    EXPECT_TRUE(fs::equivalent(authors.views[i].image, colmap.views[i].image));
-    expect_same_camera(colmap.views[i].camera, authors.views[i].camera, 2e-5);
-  }
-}
-
-TEST(RealPhotos, TheChairIsTheSameInTwoFormats) {
-  const std::string folder = testing::shared_data("nvs/nerf_chair");
-  if (folder.empty()) GTEST_SKIP() << "../shared/data/nvs is absent: the readers were not compared on photos";
-  const Scene nerf = load_scene(folder), authors = load_scene(folder + "/opencv_cameras_train.json");
-  ASSERT_EQ(nerf.views.size(), 100u);
-  ASSERT_EQ(authors.views.size(), 100u);
-  for (size_t i = 0; i < 100; ++i) {
-    EXPECT_TRUE(fs::equivalent(authors.views[i].image, nerf.views[i].image));
-    expect_same_camera(nerf.views[i].camera, authors.views[i].camera, 2e-5);
-  }
 }
 
 }  // namespace
