@@ -48,8 +48,12 @@ std::vector<int64_t> chosen_views(const NvsReconstructWords& words, const data::
 models::NvsScene read_into_scene(const NvsReconstructWords& words, const LoadedNvs& nvs,
                                  const data::Scene& photos, const std::vector<int64_t>& chosen,
                                  const models::ViewSize& size, data::FrameChoice choice) {
-  // Of all cameras: what is rendered lies where they are, also when few of them are read.
-  const data::SceneFrame frame = data::scene_frame(data::cameras_of(photos), choice);
+  // What the photos show is best seen from all cameras; a mean pose is that of the views that are read, as in
+  // training.
+  const std::vector<data::Camera> all = data::cameras_of(photos);
+  std::vector<data::Camera> read;
+  for (const int64_t view : chosen) read.push_back(all[size_t(view)]);
+  const data::SceneFrame frame = data::scene_frame(choice == data::FrameChoice::object ? all : read, choice);
   data::ViewLoader loader(photos, size.height, size.width);
   std::vector<data::Camera> cameras;
   const auto load = [&](int64_t first, int64_t count) -> models::InputViews {
@@ -62,7 +66,11 @@ models::NvsScene read_into_scene(const NvsReconstructWords& words, const LoadedN
   options.piece_tokens = words.piece_tokens;
   std::optional<Progress> bar;
   options.on_piece = [&](int64_t done, int64_t total) {
-    if (!bar) bar.emplace("reconstruct", total, ProgressOptions{.done_at_start = done});
+    if (!bar) {
+      ProgressOptions progress;
+      progress.done_at_start = done;
+      bar.emplace("reconstruct", total, progress);
+    }
     bar->update(done, format_bytes(double(resident_bytes())));
   };
   models::NvsScene scene;

@@ -49,8 +49,9 @@ TEST_P(LpipsTest, IsTheReference) {
       EXPECT_NEAR(shares[int64_t(i)].item<double>(), expected[i], 1e-4) << pair["b"] << " layer " << i;
     const auto scores = eval::score_images(a, b, &lpips);
     EXPECT_NEAR(*scores.lpips, pair["lpips_" + name].get<double>(), 1e-4) << pair["b"];
-    if (pair["psnr_db"].is_number())  // not of a picture and itself
+    if (pair["psnr_db"].is_number()) {  // not of a picture and itself
       EXPECT_NEAR(scores.psnr, pair["psnr_db"].get<double>(), 1e-3) << pair["b"];
+    }
   }
 }
 

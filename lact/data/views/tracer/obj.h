@@ -14,7 +14,7 @@ namespace lact::data::tracer {
 /// be read is an error.
 MeshData read_obj(const std::string& path);
 
-/// The materials of an MTL file: newmtl, Kd and map_Kd (PNG, relative to the file).
+/// The materials of an MTL file: newmtl, Kd and map_Kd (PNG or JPEG, relative to the file).
 std::vector<MeshMaterial> read_mtl(const std::string& path);
 
 /// Takes a text apart: lines, words in them and numbers, remembering where it is.

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "lact/base/error.h"
 #include "lact/base/random.h"
+#include "lact/data/views/pose.h"
 
 namespace lact::data::tracer {
 
@@ -20,23 +20,12 @@ std::array<double, 3> on_sphere(double distance, double elevation, double azimut
           distance * std::sin(elevation * kDegree)};
 }
 
-std::array<double, 3> cross_of(const std::array<double, 3>& a, const std::array<double, 3>& b) {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-}
-
-std::array<double, 3> unit_of(const std::array<double, 3>& vector) {
-  const double length = std::sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
-  LACT_CHECK(length > 1e-9, "[camera_towards] the camera stands on its target, or looks straight up or down");
-  return {vector[0] / length, vector[1] / length, vector[2] / length};
-}
-
 }  // namespace
 
 Camera camera_towards(const std::array<double, 3>& place, const std::array<double, 3>& target, double focal,
                       int64_t height, int64_t width, double roll) {
-  const auto forward = unit_of({target[0] - place[0], target[1] - place[1], target[2] - place[2]});
-  const auto right = unit_of(cross_of(forward, {0, 0, 1}));
-  const auto down = cross_of(forward, right);
+  const Pose level = look_at(place, target, {0, 0, 1});
+  const Point right = column(level, 0), down = column(level, 1);
   const double turn_cos = std::cos(roll * kDegree), turn_sin = std::sin(roll * kDegree);
   Camera camera;
   camera.width = width;
@@ -44,11 +33,11 @@ Camera camera_towards(const std::array<double, 3>& place, const std::array<doubl
   camera.fx = camera.fy = focal * static_cast<double>(std::min(width, height));
   camera.cx = static_cast<double>(width) / 2;
   camera.cy = static_cast<double>(height) / 2;
+  camera.camera_to_world = level;
   for (size_t row = 0; row < 3; ++row) {
-    camera.camera_to_world[row] = {right[row] * turn_cos + down[row] * turn_sin,
-                                   down[row] * turn_cos - right[row] * turn_sin, forward[row], place[row]};
+    camera.camera_to_world[row][0] = right[row] * turn_cos + down[row] * turn_sin;
+    camera.camera_to_world[row][1] = down[row] * turn_cos - right[row] * turn_sin;
   }
-  camera.camera_to_world[3] = {0, 0, 0, 1};
   return camera;
 }
 

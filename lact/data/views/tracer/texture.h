@@ -33,7 +33,7 @@ class TexturePyramid {
   std::vector<Texture> levels_;
 };
 
-/// A PNG file of at most 16384 x 16384 pixels; what is transparent becomes white.
+/// A PNG or JPEG file of at most 16384 x 16384 pixels; what is transparent becomes white.
 Texture read_texture(const std::string& path);
 
 }  // namespace lact::data::tracer

