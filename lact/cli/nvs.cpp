@@ -13,6 +13,7 @@ void add_nvs(CLI::App& program, int& exit_code) {
   task->require_subcommand(0, 1);
   show_help_when_alone(*task);
   task->fallthrough();
+  add_nvs_photos(*task);
   add_nvs_reconstruct(*task);
   add_nvs_render(*task, exit_code);
   add_nvs_view(*task, exit_code);

@@ -100,6 +100,10 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
   number("--inputs", words->stage.inputs, "Views that are read");
   number("--targets", words->stage.targets, "Other views that are rendered and compared");
   number("--batch", words->stage.scenes, "Scenes of a batch");
+  verb->add_option("--near", words->stage.near,
+                   "Share of the targets that stand near an input view: easier to learn, for a start")
+      ->capture_default_str()
+      ->group(views);
   number("--valid-scenes", run.valid_scenes, "Scenes of a validation; 0 is none");
   number("--render-threads", run.render_threads, "Threads that render pictures beside the training");
   verb->add_option_function<std::string>(

@@ -26,7 +26,7 @@ struct HybridState : State {
   void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
-class HybridMixer : public Mixer, public nn::RecomputesCheaply {
+class HybridMixer : public Mixer, public nn::Recomputes {
  public:
   /// Without a `memory` this is window attention alone, and nothing is rescaled.
   HybridMixer(int64_t model_dim, const ProjectionConfig& projection,

@@ -35,7 +35,7 @@ struct FeedForwardOptions {
   bool operator==(const FeedForwardOptions&) const = default;
 };
 
-class FeedForward : public torch::nn::Module, public RecomputesCheaply {
+class FeedForward : public torch::nn::Module, public Recomputes {
  public:
   FeedForward(int64_t model_dim, const FeedForwardOptions& options);
 

@@ -41,9 +41,11 @@ at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& functio
   return RecomputeFunction::apply(x, kept);
 }
 
-void set_recompute_cheap(torch::nn::Module& module, bool on) {
-  if (auto* cheap = dynamic_cast<RecomputesCheaply*>(&module)) cheap->set_recompute_cheap(on);
-  for (const auto& child : module.children()) set_recompute_cheap(*child, on);
+void set_recompute_below(torch::nn::Module& module, Recompute what) {
+  for (const auto& child : module.children()) {
+    if (auto* part = dynamic_cast<Recomputes*>(child.get())) part->set_recompute(what);
+    set_recompute_below(*child, what);
+  }
 }
 
 }  // namespace lact::nn

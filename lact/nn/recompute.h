@@ -15,14 +15,18 @@
 namespace lact::nn {
 
 /// cheap: what elementwise steps and norms made; results of matrix products, of attention and of the fast
-/// weights are kept. blocks: everything but the inputs of blocks.
-enum class Recompute { none, cheap, blocks };
-constexpr std::array<std::pair<Recompute, std::string_view>, 3> enum_names(Recompute) {
-  return {{{Recompute::none, "none"}, {Recompute::cheap, "cheap"}, {Recompute::blocks, "blocks"}}};
+/// weights are kept. memory: these, and the hidden layers of the fast-weight networks. blocks: everything but
+/// the inputs of blocks.
+enum class Recompute { none, cheap, memory, blocks };
+constexpr std::array<std::pair<Recompute, std::string_view>, 4> enum_names(Recompute) {
+  return {{{Recompute::none, "none"},
+           {Recompute::cheap, "cheap"},
+           {Recompute::memory, "memory"},
+           {Recompute::blocks, "blocks"}}};
 }
 constexpr const char* kRecomputeHelp =
-    "what the backward pass computes again to save memory: none, cheap (elementwise steps and norms) or "
-    "blocks (everything inside of blocks, a third more time)";
+    "what the backward pass computes again to save memory: none, cheap (elementwise steps and norms), memory "
+    "(also the fast weights' hidden layers) or blocks (everything inside of blocks, a third more time)";
 
 /// function(x). In the backward pass the function runs again on the same x; gradients of parameters that it
 /// uses are added to them there. Without gradients it is just the call.
@@ -65,17 +69,19 @@ class CheapParts {
   std::vector<Made> made_;
 };
 
-/// A module with cheap parts.
-class RecomputesCheaply {
+/// A module with parts that can be computed again.
+class Recomputes {
  public:
-  virtual ~RecomputesCheaply() = default;
-  void set_recompute_cheap(bool on) { recompute_cheap_ = on; }
+  virtual ~Recomputes() = default;
+  virtual void set_recompute(Recompute what) {
+    recompute_cheap_ = what == Recompute::cheap || what == Recompute::memory;
+  }
 
  protected:
   bool recompute_cheap_ = false;
 };
 
-/// For the module and all below it.
-void set_recompute_cheap(torch::nn::Module& module, bool on);
+/// For all modules below this one. Blocks as a whole are the business of who runs them.
+void set_recompute_below(torch::nn::Module& module, Recompute what);
 
 }  // namespace lact::nn

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "lact/base/data_folder.h"
+#include "lact/data/views/scene.h"
 #include "lact/io/image.h"
 #include "lact/models/nvs/folder.h"
 #include "lact/models/nvs/scene_file.h"
@@ -265,8 +266,24 @@ TEST_F(NvsProgram, WithoutAModelTheShippedWeightsAreTaken) {
   json_of(run_program("nvs render --json " + quoted("scene.fw") + " --views -o " + quoted("one.png")));
 }
 
+TEST_F(NvsProgram, AMadeUpSceneIsPhotographedForTheOtherVerbs) {
+  const std::string words = "nvs photos --views 3 --size 16x24 --seed 5 -o ";
+  const auto outcome = run_program(words + quoted("made"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("3 photos of 16 x 24 pixels"));
+  const data::Scene scene = data::load_scene(path("made"));
+  ASSERT_EQ(scene.views.size(), 3U);
+  EXPECT_EQ(scene.views[0].camera.width, 24);
+  EXPECT_EQ(run_program(words + quoted("again")).exit_code, 0);
+  EXPECT_EQ(read_file(path("again/images/0002.png")), read_file(path("made/images/0002.png")));
+  expect_mistake(words + quoted("made"), "exists already");
+  expect_mistake("nvs photos --y-up -o " + quoted("other"), "--y-up is for --mesh");
+  expect_mistake("nvs photos --mesh none.obj -o " + quoted("other"), "none.obj: is not a file");
+  EXPECT_FALSE(fs::exists(path("other")));
+}
+
 TEST_F(NvsProgram, EveryVerbHasHelpWithAnExample) {
-  for (const std::string verb : {"reconstruct", "render", "view"}) {
+  for (const std::string verb : {"photos", "reconstruct", "render", "view"}) {
     const auto outcome = run_program("nvs " + verb + " --help");
     EXPECT_EQ(outcome.exit_code, 0) << verb;
     EXPECT_THAT(outcome.out, HasSubstr("Example: lact nvs " + verb)) << verb;

@@ -121,7 +121,7 @@ TEST(FeedForward, KeepsNoHiddenActivationWhenItRecomputes) {
       const at::Tensor x = at::randn({100, 32}).to(type);
       int64_t kept = 0;
       const auto run = [&](bool on) {
-        layer->set_recompute_cheap(on);
+        layer->set_recompute(on ? Recompute::cheap : Recompute::none);
         layer->zero_grad();
         const at::Tensor leaf = x.detach().requires_grad_(true);
         const WatchedMemory memory;

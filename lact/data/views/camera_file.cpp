@@ -43,9 +43,13 @@ std::vector<Camera> read_camera_path(const std::string& file) {
   return cameras;
 }
 
-void write_camera_path(const std::string& file, const std::vector<Camera>& cameras) {
+void write_camera_path(const std::string& file, const std::vector<Camera>& cameras,
+                       const std::vector<std::string>& pictures) {
+  LACT_CHECK(pictures.empty() || pictures.size() == cameras.size(), "{}: {} pictures for {} cameras", file,
+             pictures.size(), cameras.size());
   options::Json list = options::Json::array();
-  for (const Camera& camera : cameras) {
+  for (size_t i = 0; i < cameras.size(); ++i) {
+    const Camera& camera = cameras[i];
     list.push_back({{"w", camera.width},
                     {"h", camera.height},
                     {"fx", camera.fx},
@@ -53,7 +57,9 @@ void write_camera_path(const std::string& file, const std::vector<Camera>& camer
                     {"cx", camera.cx},
                     {"cy", camera.cy},
                     {"w2c", inverse(camera.camera_to_world)}});
+    if (!pictures.empty()) list.back()["file_path"] = pictures[i];
   }
+  if (!pictures.empty()) list = options::Json{{"frames", std::move(list)}};
   io::write_file_atomically(file, [&](io::FileWriter& writer) { writer.write(list.dump(1) + "\n"); });
 }
 

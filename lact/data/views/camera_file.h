@@ -12,8 +12,9 @@ namespace lact::data {
 
 std::vector<Camera> read_camera_path(const std::string& file);
 
-/// Written atomically.
-void write_camera_path(const std::string& file, const std::vector<Camera>& cameras);
+/// Written atomically. With `pictures`, paths relative to the file, it is an opencv_cameras.json.
+void write_camera_path(const std::string& file, const std::vector<Camera>& cameras,
+                       const std::vector<std::string>& pictures = {});
 
 /// One entry of such a list; a focal length that is not positive or a bad matrix is a sentence.
 Camera camera_of_record(const JsonRecord& entry);

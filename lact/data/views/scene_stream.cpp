@@ -42,8 +42,9 @@ SceneBatch render_unless(const std::function<bool()>& stopped, const SceneMaker&
   for (int64_t i = 0; i < shape.scenes; ++i) {
     const uint64_t scene_seed = mix(mix(seed, static_cast<uint64_t>(number)), static_cast<uint64_t>(i));
     const tracer::Scene scene = make_scene(scene_seed);
-    for (const Camera& camera :
-         tracer::random_cameras(mix(scene_seed, 1), shape.views, shape.height, shape.width)) {
+    auto scene_cameras = tracer::random_cameras(mix(scene_seed, 1), shape.views, shape.height, shape.width);
+    tracer::bring_near(scene_cameras, shape.inputs, shape.near, mix(scene_seed, 2));
+    for (const Camera& camera : scene_cameras) {
       if (stopped()) throw Stopped();
       tracer::render_into(pixels, scene, camera);
       pixels += 3 * shape.height * shape.width;

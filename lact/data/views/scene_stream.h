@@ -22,6 +22,8 @@ struct BatchShape {
   int64_t views = 8;  ///< of each scene
   int64_t height = 64;
   int64_t width = 64;
+  int64_t inputs = 0;  ///< the first views, which the others may stand near
+  double near = 0;     ///< share of the other views that stand within kNearDegrees of one of these
 };
 
 struct SceneBatch {

@@ -14,7 +14,7 @@ struct AttentionState : State {
   void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
-class WindowAttention : public Core, public nn::RecomputesCheaply {
+class WindowAttention : public Core, public nn::Recomputes {
  public:
   WindowAttention(int64_t model_dim, const AttentionConfig& config);
 

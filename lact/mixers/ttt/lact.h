@@ -101,7 +101,7 @@ struct LactState : State {
   void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
-class Lact : public SetCore, public nn::RecomputesCheaply {
+class Lact : public SetCore, public nn::Recomputes {
  public:
   Lact(int64_t model_dim, const LactConfig& config);
 
@@ -112,6 +112,11 @@ class Lact : public SetCore, public nn::RecomputesCheaply {
   void write_collected(State& state) override;
   bool sees_itself() const override { return false; }
   at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) override;
+
+  void set_recompute(nn::Recompute what) override {
+    nn::Recomputes::set_recompute(what);
+    rule_.recompute = what == nn::Recompute::memory;
+  }
 
   const LactConfig& config() const { return config_; }
 

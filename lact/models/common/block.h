@@ -17,7 +17,7 @@ struct BlockState : State {
   void visit(StateVisitor& visitor, const std::string& prefix) override;
 };
 
-class Block : public torch::nn::Module, public nn::RecomputesCheaply {
+class Block : public torch::nn::Module, public nn::Recomputes {
  public:
   Block(int64_t model_dim, const nn::NormOptions& norm, std::vector<std::shared_ptr<Mixer>> mixers,
         const nn::FeedForwardOptions& feed_forward);

@@ -49,7 +49,7 @@ LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
 
 void LanguageModel::set_recompute(nn::Recompute what) {
   recompute_ = what;
-  nn::set_recompute_cheap(*this, what == nn::Recompute::cheap);
+  nn::set_recompute_below(*this, what);
 }
 
 ops::WeightError LanguageModel::compress_weights(ops::WeightFormat format) {

@@ -89,7 +89,7 @@ NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
 
 void NvsModel::set_recompute(nn::Recompute what) {
   recompute_ = what;
-  nn::set_recompute_cheap(*this, what == nn::Recompute::cheap);
+  nn::set_recompute_below(*this, what);
 }
 
 at::Tensor NvsModel::embed(const at::Tensor& views) const {

@@ -21,7 +21,8 @@ constexpr double kLargestProbe = 2e9;  // bytes
 constexpr double kFloat = 4;
 
 /// Activations of one block that the backward pass needs, in elements for a sequence of `length` tokens.
-double block_activations(const models::LmConfig& model, double length, bool cheap_ones) {
+double block_activations(const models::LmConfig& model, double length, nn::Recompute recompute) {
+  const bool cheap_ones = recompute == nn::Recompute::none || recompute == nn::Recompute::blocks;
   const auto width = double(model.model_dim), hidden = double(model.feed_forward.hidden_dim);
   // Inputs of both halves, q, k, v, what attention found, the mixer's sum; gate and up.
   double elements = length * (7 * width + 2 * hidden);
@@ -35,12 +36,14 @@ double block_activations(const models::LmConfig& model, double length, bool chea
   if (model.layer.memory_kind == models::MemoryKind::none) return elements;
   const auto cost = models::fast_weight_cost(model.model_dim, model.layer);
   // What was read, and the hidden layers of reading and writing.
-  elements += length * (width + 5 * width * model.layer.memory.hidden_multiple);
+  const double hidden_layers = recompute == nn::Recompute::memory ? 0 : 5;
+  elements += length * width * (1 + hidden_layers * model.layer.memory.hidden_multiple);
   // Scaled and prepared q and k, v, a float32 copy of the input, the normed output.
   if (cheap_ones) elements += length * 8 * width;
   const double updates = std::ceil(length / double(model.chunk_size)) - 1;
-  const double per_update =
-      model.layer.memory.update.muon ? 6 + 5 * double(model.layer.memory.update.newton_schulz.steps) : 6;
+  const double per_update = model.layer.memory.update.muon && recompute != nn::Recompute::memory
+                                ? 6 + 5 * double(model.layer.memory.update.newton_schulz.steps)
+                                : 6;
   return elements + updates * per_update * double(cost.state);
 }
 
@@ -55,7 +58,7 @@ Estimate estimate(const LmRun& run) {
   const auto tokens = double(run.batches.length), rows = double(run.batches.batch);
   // Weights, gradients, two moments, and the moving average.
   const double copies = 4 + (run.training.ema > 0 ? 1 : 0);
-  const double block = rows * block_activations(run.model, tokens, run.recompute != nn::Recompute::cheap);
+  const double block = rows * block_activations(run.model, tokens, run.recompute);
   const double between = rows * tokens * double(run.model.model_dim);
   const auto layers = double(run.model.num_layers);
   double activations = run.recompute == nn::Recompute::blocks ? block + layers * between : layers * block;

@@ -22,7 +22,17 @@ namespace {
 constexpr int64_t kValidScenesAtOnce = 4;
 
 data::BatchShape batch_shape(const NvsStage& stage, int64_t scenes) {
-  return {scenes, stage.inputs + stage.targets, stage.size, stage.size};
+  return {.scenes = scenes,
+          .views = stage.inputs + stage.targets,
+          .height = stage.size,
+          .width = stage.size,
+          .inputs = stage.inputs};
+}
+
+data::BatchShape training_shape(const NvsStage& stage) {
+  data::BatchShape shape = batch_shape(stage, stage.scenes);
+  shape.near = stage.near;
+  return shape;
 }
 
 data::SceneMaker maker_of(const std::shared_ptr<const data::SceneSource>& source) {
@@ -51,6 +61,8 @@ void check_stages(const std::vector<NvsStage>& stages, int64_t steps, int64_t pa
     between("targets", stage.targets, 1, 1 << 12);
     between("scenes", stage.scenes, 1, 1 << 12);
     between("size", stage.size, patch_size, 1 << 12);
+    LACT_CHECK(stage.near >= 0 && stage.near <= 1, "[train] stage {}: near is {}, expected 0 to 1", i + 1,
+               stage.near);
     LACT_CHECK(stage.size % patch_size == 0,
                "[train] stage {}: size {} does not divide into patches of {} pixels", i + 1, stage.size,
                patch_size);
@@ -106,7 +118,7 @@ data::SceneBatch NvsTask::take(int64_t number) {
   const NvsStage& stage = stage_of(number);
   if (streamed_ != &stage) {
     if (stream_) waited_ += stream_->seconds_waited();
-    stream_ = std::make_unique<data::SceneStream>(maker_of(train_), batch_shape(stage, stage.scenes),
+    stream_ = std::make_unique<data::SceneStream>(maker_of(train_), training_shape(stage),
                                                   mix(uint64_t(options_.seed), 1),
                                                   data::StreamOptions{.threads = options_.render_threads});
     streamed_ = &stage;

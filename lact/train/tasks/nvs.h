@@ -22,6 +22,7 @@ struct NvsStage {
   int64_t inputs = 4;
   int64_t targets = 4;
   int64_t scenes = 4;
+  double near = 0;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -30,6 +31,7 @@ struct NvsStage {
     field("inputs", inputs, "views that are read");
     field("targets", targets, "other views that are rendered and compared");
     field("scenes", scenes, "scenes of a batch");
+    field("near", near, "share of the targets that stand near an input view: easier to learn, for a start");
   }
   bool operator==(const NvsStage&) const = default;
 };

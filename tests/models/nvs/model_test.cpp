@@ -190,7 +190,7 @@ TEST(NvsModel, RecomputeChangesNoGradient) {
       return all;
     };
     const auto kept = gradients(nn::Recompute::none);
-    for (const auto what : {nn::Recompute::cheap, nn::Recompute::blocks}) {
+    for (const auto what : {nn::Recompute::cheap, nn::Recompute::memory, nn::Recompute::blocks}) {
       const auto again = gradients(what);
       for (size_t i = 0; i < kept.size(); ++i) EXPECT_LT(difference(again[i], kept[i]), 1e-9);
     }

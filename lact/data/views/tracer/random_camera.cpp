@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "lact/base/error.h"
 #include "lact/base/random.h"
 #include "lact/data/views/pose.h"
 
@@ -65,6 +66,39 @@ std::vector<Camera> random_cameras(uint64_t seed, int64_t count, int64_t height,
         camera_towards(on_sphere(distance, elevation, azimuth), target, focal, height, width, roll));
   }
   return cameras;
+}
+
+namespace {
+
+/// Turned around an axis through the origin: v cos + (axis × v) sin + axis (axis · v) (1 - cos).
+Camera turned_around_origin(Camera camera, const Point& axis, double degrees) {
+  const double turn_cos = std::cos(degrees * kDegree), turn_sin = std::sin(degrees * kDegree);
+  for (int index = 0; index < 4; ++index) {
+    const Point from = column(camera.camera_to_world, index);
+    const Point turned = sum(sum(scaled(from, turn_cos), scaled(data::cross(axis, from), turn_sin)),
+                             scaled(axis, data::dot(axis, from) * (1 - turn_cos)));
+    set_column(camera.camera_to_world, index, turned);
+  }
+  return camera;
+}
+
+}  // namespace
+
+void bring_near(std::vector<Camera>& cameras, int64_t inputs, double near, uint64_t seed) {
+  LACT_CHECK(near >= 0 && near <= 1, "[bring_near] a share of {} is asked for, expected 0 to 1", near);
+  if (near == 0) return;
+  LACT_CHECK(inputs >= 1 && inputs <= int64_t(cameras.size()),
+             "[bring_near] {} of {} cameras are inputs, expected at least one", inputs, cameras.size());
+  Random random(seed);
+  for (size_t i = size_t(inputs); i < cameras.size(); ++i) {
+    const bool moves = random.uniform() < near;
+    const Camera& from = cameras[size_t(random.below(inputs))];
+    // An axis across the line of sight: around the origin without a roll.
+    const double around = 2 * std::numbers::pi * random.uniform(), part = random.uniform();
+    const Point axis = sum(scaled(column(from.camera_to_world, 0), std::cos(around)),
+                           scaled(column(from.camera_to_world, 1), std::sin(around)));
+    if (moves) cameras[i] = turned_around_origin(from, axis, kNearDegrees * part * part);
+  }
 }
 
 std::vector<Camera> ring_cameras(int64_t count, double elevation, int64_t height, int64_t width) {

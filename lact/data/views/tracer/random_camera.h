@@ -28,6 +28,13 @@ struct CameraRanges {
 std::vector<Camera> random_cameras(uint64_t seed, int64_t count, int64_t height, int64_t width,
                                    const CameraRanges& ranges = {});
 
+/// How far a camera that stands near another one is moved on its way around the origin, at most.
+inline constexpr double kNearDegrees = 20;
+
+/// Each camera after the first `inputs` gets, with probability `near`, a place near one of these: most of
+/// them closer than half of kNearDegrees. What is seen from there is mostly seen by that input.
+void bring_near(std::vector<Camera>& cameras, int64_t inputs, double near, uint64_t seed);
+
 /// `count` cameras on a circle at the given elevation in degrees, with the usual distance and focal length.
 std::vector<Camera> ring_cameras(int64_t count, double elevation, int64_t height, int64_t width);
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "lact/data/views/pose.h"
 #include "support/errors.h"
 
 namespace lact::data::tracer {
@@ -31,7 +33,34 @@ TEST(TracerCamera, LooksForwardWithXRightAndYDown) {
 
 TEST(TracerCamera, CamerasThatCannotLookAreRefused) {
   EXPECT_SENTENCE(camera_towards({1, 2, 3}, {1, 2, 3}, 1, 8, 8), "cannot look from");
-  EXPECT_SENTENCE(camera_towards({0, 0, 3}, {0, 0, 0}, 1, 8, 8), "straight up or down");
+  EXPECT_SENTENCE(camera_towards({0, 0, 3}, {0, 0, 0}, 1, 8, 8), "cannot look from");
+}
+
+TEST(TracerCamera, CamerasBroughtNearStandNearAnInputAndLookAtTheSameThing) {
+  const auto before = random_cameras(3, 40, 48, 64);
+  auto cameras = before;
+  bring_near(cameras, 4, 0.5, 1);
+  int moved = 0;
+  for (size_t i = 0; i < cameras.size(); ++i) {
+    if (cameras[i].camera_to_world == before[i].camera_to_world) continue;
+    ++moved;
+    const Point place = column(cameras[i].camera_to_world, 3), sight = column(cameras[i].camera_to_world, 2);
+    const bool near_an_input = std::any_of(before.begin(), before.begin() + 4, [&](const Camera& input) {
+      const Point other = column(input.camera_to_world, 3), before_sight = column(input.camera_to_world, 2);
+      const double angle =
+          std::acos(data::dot(place, other) / data::length(place) / data::length(other)) * 57.29577951;
+      // Sight turned with the place: the angle between them is as before.
+      return angle <= kNearDegrees + 1e-6 && std::fabs(data::length(place) - data::length(other)) < 1e-9 &&
+             std::fabs(data::dot(sight, place) - data::dot(before_sight, other)) < 1e-9;
+    });
+    EXPECT_TRUE(near_an_input) << i;
+    check_pose(cameras[i].camera_to_world, "a camera brought near");
+  }
+  EXPECT_GE(moved, 10);
+  EXPECT_LE(moved, 26);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(cameras[i].camera_to_world, before[i].camera_to_world);
+  EXPECT_SENTENCE(bring_near(cameras, 0, 0.5, 1), "0 of 40 cameras are inputs");
+  EXPECT_SENTENCE(bring_near(cameras, 4, 1.5, 1), "expected 0 to 1");
 }
 
 TEST(TracerCamera, RandomCamerasSeeTheOriginFromWithinTheRanges) {
