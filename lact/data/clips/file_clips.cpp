@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "lact/base/error.h"
+#include "lact/base/fnv.h"
 #include "lact/base/options.h"
 #include "lact/base/random.h"
 #include "lact/data/views/preprocess.h"
@@ -19,11 +20,14 @@ namespace lact::data {
 namespace {
 
 /// A file that was written anew is another one.
-std::string file_stamp(const std::string& path) {
-  std::error_code error;
-  const auto time = std::filesystem::last_write_time(path, error).time_since_epoch().count();
-  const auto size = std::filesystem::is_directory(path) ? 0 : std::filesystem::file_size(path, error);
-  return fmt::format("{} {} {}", std::filesystem::absolute(path).lexically_normal().string(), size, time);
+std::string file_stamp(const ClipFile& file) {
+  namespace fs = std::filesystem;
+  Fnv1a hash;
+  std::error_code ignored;
+  for (const std::string& path : file.is_folder ? find_frames(file.path) : std::vector{file.path})
+    hash.update(fmt::format("{} {} {}\n", path, fs::file_size(path, ignored),
+                            fs::last_write_time(path, ignored).time_since_epoch().count()));
+  return fmt::format("{} {}", fs::absolute(file.path).lexically_normal().string(), hash.hex());
 }
 
 /// uint8 [H, W, 3] each -> [F, 3, H, W]
@@ -97,7 +101,8 @@ Clip FileClips::clip(uint64_t index) const {
   std::vector<at::Tensor> frames = read_stretch(file, start, length.fps);
   // A file may promise more than it has: then what lies before is taken.
   while (int64_t(frames.size()) < shape_.frames && start > 0) {
-    start = std::max<int64_t>(0, start - (shape_.frames - int64_t(frames.size())));
+    const int64_t missing = shape_.frames - int64_t(frames.size());
+    start = frames.empty() ? start / 2 : std::max<int64_t>(0, start - missing);
     frames = read_stretch(file, start, length.fps);
   }
   LACT_CHECK(int64_t(frames.size()) == shape_.frames || options_.short_clips == ShortClips::hold,
@@ -111,7 +116,7 @@ Clip FileClips::clip(uint64_t index) const {
 std::string FileClips::identity(uint64_t index) const {
   const size_t number = file_number(index);
   const Length length = length_of(number);
-  return fmt::format("file {} from {} x{} {}x{} at {} {}", file_stamp(files_[number].path),
+  return fmt::format("file {} from {} x{} {}x{} at {} {}", file_stamp(files_[number]),
                      start_of(index, length), shape_.frames, shape_.height, shape_.width, length.fps,
                      options::word_of(options_.short_clips));
 }

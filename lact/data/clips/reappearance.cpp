@@ -30,8 +30,7 @@ int64_t whole_chunks(const StoryOptions& options, int64_t gone, int64_t back) {
 
 }  // namespace
 
-std::vector<Reappearance> find_reappearances(const at::Tensor& visible, const StoryOptions& options,
-                                             int64_t least_gap) {
+std::vector<Reappearance> find_reappearances(const at::Tensor& visible, const StoryOptions& options) {
   check_visible(visible, options);
   const at::Tensor seen = seen_frames(visible);
   std::vector<Reappearance> found;
@@ -41,7 +40,7 @@ std::vector<Reappearance> find_reappearances(const at::Tensor& visible, const St
     for (int64_t frame = 0; frame < visible.size(1); ++frame) {
       if (!shown[frame]) continue;
       const int64_t gap = whole_chunks(options, last_seen + 1, frame);
-      if (last_seen >= 0 && gap >= least_gap) found.push_back({thing, last_seen + 1, frame, gap});
+      if (last_seen >= 0 && gap >= 1) found.push_back({thing, last_seen + 1, frame, gap});
       last_seen = frame;
     }
   }
@@ -68,6 +67,7 @@ ReappearanceRegions reappearance_regions(const at::Tensor& visible, const StoryO
   const auto nothing = [&] { return at::zeros(visible.sizes().slice(1), at::kFloat); };
   ReappearanceRegions regions{nothing(), nothing(), nothing(), {}};
   for (const Reappearance& event : found) {
+    if (event.gap < options.gap_min) continue;
     const int64_t end = options.chunk_begin(options.chunk_of(event.back) + 1);
     auto& of_gap = regions.by_gap.try_emplace(event.gap, nothing()).first->second;
     for (const at::Tensor& region : {regions.returning, of_gap})

@@ -24,10 +24,9 @@ struct VisibleBox {
   bool operator==(const VisibleBox&) const = default;
 };
 
-/// From `visible` [things, F, H, W] of a painting: things that were seen, then not for at least `least_gap`
-/// whole chunks, then seen again. In order of `back`.
-std::vector<Reappearance> find_reappearances(const at::Tensor& visible, const StoryOptions& options,
-                                             int64_t least_gap = 1);
+/// From `visible` [things, F, H, W] of a painting: things that were seen, then not for at least one whole
+/// chunk, then seen again. In order of `back`.
+std::vector<Reappearance> find_reappearances(const at::Tensor& visible, const StoryOptions& options);
 
 /// visible [F, H, W] of one thing.
 VisibleBox visible_box(const at::Tensor& visible, int64_t frame);
@@ -40,6 +39,7 @@ struct ReappearanceRegions {
   std::map<int64_t, at::Tensor> by_gap;  ///< `returning`, by the whole chunks that the thing was away
 };
 
+/// Things that were away for at least gap_min chunks count as returning.
 ReappearanceRegions reappearance_regions(const at::Tensor& visible, const StoryOptions& options);
 
 /// The regions' shares for latents of a codec: [F, H, W] -> [frames, rows, columns] by averaging. Frames are

@@ -59,7 +59,7 @@ class StoryMaker {
 
   float largest_radius() const {
     const float side = std::min(width(), height());
-    const float share = story_.pillar ? 0.15F : 0.2F;
+    const float share = story_.pillar ? 0.16F : 0.22F;
     return std::min(share * side, 0.42F * height() / static_cast<float>(num_things_));
   }
 
@@ -74,7 +74,10 @@ class StoryMaker {
   void choose_backdrop(bool pans) {
     Backdrop& backdrop = story_.backdrop;
     backdrop.base = random_colour(random_);
-    const auto tone = [&](float value) { return std::clamp(value + between(-0.22F, 0.22F), 0.0F, 1.0F); };
+    const auto dull = [](float value) { return 0.25F + 0.5F * value; };
+    Colour& muted = backdrop.base.colour;
+    muted = {dull(muted.red), dull(muted.green), dull(muted.blue)};
+    const auto tone = [&](float value) { return std::clamp(value + between(-0.2F, 0.2F), 0.0F, 1.0F); };
     const Colour& base = backdrop.base.colour;
     backdrop.tone.red = tone(base.red), backdrop.tone.green = tone(base.green),
     backdrop.tone.blue = tone(base.blue);
@@ -84,7 +87,7 @@ class StoryMaker {
     const float reach = pans ? 2.2F : 0.6F;
     for (int64_t i = 0; i < count; ++i) {
       Look look = random_look(random_, between(0.1F, 0.3F) * std::min(width(), height()), -1);
-      const auto faint = [&](float value, float other) { return other + 0.4F * (value - other); };
+      const auto faint = [&](float value, float other) { return other + 0.25F * (value - other); };
       for (NamedColour* named : {&look.main, &look.second}) {
         Colour& colour = named->colour;
         colour = {faint(colour.red, base.red), faint(colour.green, base.green),
@@ -154,7 +157,7 @@ class StoryMaker {
     const Zone zone = random_.choice(all);
     thing.track = Track(spot_in(zone, lane));
     stroll(thing.track, zone, lane, 0, options_.shape().frames);
-    events_.push_back({thing.look, Event::Kind::stays, Side::left, options_.tell_looks || true});
+    events_.push_back({thing.look, Event::Kind::stays, Side::left, true});
     story_.things.push_back(std::move(thing));
   }
 
@@ -186,16 +189,19 @@ class StoryMaker {
     thing.look = new_look();
     const float radius = thing.look.radius;
     const auto all = zones(radius);
-    const auto visits = plan_visits(random_, options_, lane > 0);
+    const auto visits = plan_visits(random_, options_, {.late = lane > 0});
     Zone zone = random_.choice(all);
     Point spot = spot_in(zone, lane);
     thing.track = Track(visits[0].begin == 0 ? spot : outside(random_side(lane), spot, radius));
-    Event event{thing.look, visits[0].begin == 0 ? Event::Kind::stays : Event::Kind::comes, Side::left,
-                options_.tell_looks};
+    const auto late_kind = visits.size() > 1 ? Event::Kind::comes_and_goes : Event::Kind::comes;
+    Event event{thing.look, late_kind, Side::left, options_.tell_looks};
+    bool hidden = false;
     for (size_t i = 0; i < visits.size(); ++i) {
       if (visits[i].begin > 0) {
         zone = random_.choice(all);
         if (random_.uniform() < 0.5) spot = spot_in(zone, lane);
+        if (i > 0 && !hidden && random_.uniform() < 0.4)
+          change_sides(thing.track, visits[i].begin, outside(random_side(lane), spot, radius));
         come(thing.track, visits[i].begin, spot);
         zone = zone_around(all, spot);
       }
@@ -205,31 +211,24 @@ class StoryMaker {
       stroll(thing.track, zone, lane, std::max<int64_t>(0, thing.track.end()), leaving);
       if (!leaves) break;
       spot = thing.track.last();
-      const bool hides = story_.pillar && random_.uniform() < 0.75;
+      hidden = story_.pillar && random_.uniform() < 0.75;
       const Side side = random_side(lane);
-      const Point away = hides ? Point{story_.pillar->centre, spot.y} : outside(side, spot, radius);
+      const Point away = hidden ? Point{story_.pillar->centre, spot.y} : outside(side, spot, radius);
       const int64_t gone = options_.chunk_begin(visits[i].end);
       thing.track.move(std::max(thing.track.end(), gone - leaving_frames()), gone, away, Pace::speed_up);
       if (i == 0 && visits[0].begin == 0) {
-        event.kind = hides ? Event::Kind::hides : Event::Kind::leaves;
+        event.kind = hidden ? Event::Kind::hides : Event::Kind::leaves;
         event.side = side;
       }
-      if (!hides && random_.uniform() < 0.3) reappear_elsewhere(thing.track, lane, gone, radius, spot);
     }
     events_.push_back(event);
     story_.things.push_back(std::move(thing));
   }
 
-  /// Unseen, it goes to another side of the frame.
-  void reappear_elsewhere(Track& track, int64_t lane, int64_t gone, float radius, const Point& spot) {
-    const Point from = track.last(), to = outside(random_side(lane), spot, radius);
-    // Only around a corner: the way must not cross the frame.
-    if ((from.x == to.x && from.y != to.y) || (from.y == to.y && from.x != to.x)) return;
-    if (from == to) return;
-    const Point corner = {std::fabs(from.x - spot.x) > std::fabs(to.x - spot.x) ? from.x : to.x,
-                          std::fabs(from.y - spot.y) > std::fabs(to.y - spot.y) ? from.y : to.y};
-    track.move(gone, gone + 1, corner, Pace::even);
-    if (options_.chunk_frames * options_.gap_min > 4) track.move(gone + 1, gone + 2, to, Pace::even);
+  /// Unseen, between two frames, just before it comes back.
+  void change_sides(Track& track, int64_t chunk, const Point& to) {
+    const int64_t before = options_.chunk_begin(chunk) - 1;
+    if (track.end() < before) track.move(before - 1, before, to, Pace::even);
   }
 
   static Zone zone_around(const std::vector<Zone>& all, const Point& spot) {
@@ -265,7 +264,8 @@ class StoryMaker {
         story_.things.push_back(std::move(thing));
       }
     }
-    const auto visits = plan_visits(random_, options_, false);
+    // While the camera is at home, what it saw elsewhere is out of view, and for long enough as well.
+    const auto visits = plan_visits(random_, options_, {.least = options_.gap_min + 2});
     for (const Visit& visit : visits) {
       if (visit.begin > 0) come(story_.camera, visit.begin, {});
       if (visit.end == options_.chunks) break;

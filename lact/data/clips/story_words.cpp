@@ -35,6 +35,8 @@ std::string what_happens(const Event& event) {
   switch (event.kind) {
     case Event::Kind::comes:
       return "comes in";
+    case Event::Kind::comes_and_goes:
+      return "comes and goes";
     case Event::Kind::leaves:
       return fmt::format("leaves {} and comes back", side_word(event.side));
     case Event::Kind::hides:

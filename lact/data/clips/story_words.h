@@ -14,12 +14,13 @@ enum class Side { left, right, top, bottom };
 /// What a thing does in a clip.
 struct Event {
   enum class Kind {
-    stays,   ///< in view
-    comes,   ///< into view, at first
-    leaves,  ///< the frame, and comes back
-    hides,   ///< behind the pillar, and comes out again
-    home,    ///< is where the camera starts and returns to
-    away     ///< is where the camera goes
+    stays,           ///< in view
+    comes,           ///< into view, once
+    comes_and_goes,  ///< into view, and again later
+    leaves,          ///< the frame, and comes back
+    hides,           ///< behind the pillar, and comes out again
+    home,            ///< is where the camera starts and returns to
+    away             ///< is where the camera goes
   };
   Look look;
   Kind kind = Kind::stays;

@@ -33,12 +33,11 @@ int64_t StoryOptions::chunk_begin(int64_t chunk) const {
 
 namespace stories {
 
-std::vector<Visit> plan_visits(Random& random, const StoryOptions& options, bool late) {
+std::vector<Visit> plan_visits(Random& random, const StoryOptions& options, const VisitRules& rules) {
   std::vector<Visit> visits;
-  int64_t begin = late ? random.below(3) : 0;
+  int64_t begin = rules.late ? random.below(3) : 0;
   while (true) {
-    // Coming takes one chunk and leaving another; at the beginning it is there already.
-    const int64_t least = begin == 0 ? 1 : 2;
+    const int64_t least = begin == 0 ? 1 : rules.least;
     const int64_t room = options.chunks - begin - options.gap_min - 1;
     if (room < least) break;
     const int64_t end = begin + std::min(room, least + random.below(2));

@@ -14,8 +14,13 @@ struct Visit {
   bool operator==(const Visit&) const = default;
 };
 
+struct VisitRules {
+  bool late = false;  ///< the first one may begin later than with the clip
+  int64_t least = 2;  ///< chunks of later ones: coming takes one and leaving another
+};
+
 /// Visits to the end of the clip, with gaps of gap_min to gap_max chunks. The first begins with chunk 0 and
-/// is short enough for a second one; one that is `late` may begin later, and then there may be only one.
-std::vector<Visit> plan_visits(Random& random, const StoryOptions& options, bool late);
+/// leaves room for a second one; if it comes late, there may be only one.
+std::vector<Visit> plan_visits(Random& random, const StoryOptions& options, const VisitRules& rules);
 
 }  // namespace lact::data::stories
