@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "lact/data/clips/clip_sheet.h"
 #include "lact/data/clips/story_clips.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
@@ -12,7 +11,7 @@
 namespace lact::data {
 namespace {
 
-std::shared_ptr<const StoryClips> story_clips() {
+std::shared_ptr<const StoryClips> streamed_stories() {
   StoryOptions options;
   options.chunks = 4;
   options.chunk_frames = 2;
@@ -20,7 +19,7 @@ std::shared_ptr<const StoryClips> story_clips() {
 }
 
 TEST(ClipStream, NumbersMeanTheSameBatchesForAnyNumberOfThreads) {
-  const auto source = story_clips();
+  const auto source = streamed_stories();
   for (const int threads : {1, 3}) {
     ClipStream stream(frame_samples(source), 2, {threads, 3});
     for (const int64_t number : {0, 1, 2, 7, 1}) {
@@ -40,7 +39,7 @@ TEST(ClipStream, NumbersMeanTheSameBatchesForAnyNumberOfThreads) {
 
 TEST(ClipStream, LatentsComeFromTheCache) {
   const testing::TemporaryFolder folder;
-  const auto source = story_clips();
+  const auto source = streamed_stories();
   std::atomic<int> encoded = 0;
   const auto cache = std::make_shared<LatentCache>(folder / "cache", "mean", [&](const at::Tensor& frames) {
     ++encoded;
@@ -65,33 +64,6 @@ TEST(ClipStream, MistakesReachTheConsumer) {
   EXPECT_SENTENCE(stream.take(2), "clip 1 of batch 2 has shape [2, 3, 2, 2], but the first one [1, 3, 2, 2]");
   EXPECT_SENTENCE(ClipStream(failing, 0), "a batch of 0 clips");
   EXPECT_SENTENCE(ClipStream(failing, 1, {0, 1}), "0 clip-reading threads");
-}
-
-TEST(Clip, PixelsAreFramesInTheRangeOfModels) {
-  const at::Tensor frames = at::randint(256, {2, 5, 3, 4, 6}, at::kByte);
-  const at::Tensor pixels = pixels_of_frames(frames);
-  EXPECT_EQ(pixels.sizes(), (at::IntArrayRef{2, 3, 5, 4, 6}));
-  EXPECT_FLOAT_EQ(pixels[1][2][4][3][5].item<float>(), frames[1][4][2][3][5].item<float>() / 127.5F - 1);
-  EXPECT_TRUE(frames_of_pixels(pixels).equal(frames));
-  EXPECT_TRUE(frames_of_pixels(pixels * 100)
-                  .eq(0)
-                  .logical_or(frames_of_pixels(pixels * 100).eq(255))
-                  .all()
-                  .item<bool>());
-  EXPECT_SENTENCE(pixels_of_frames(at::zeros({5, 4, 4, 6}, at::kByte)), "expected bytes [..., F, 3, H, W]");
-  EXPECT_SENTENCE(frames_of_pixels(at::zeros({4, 5, 4, 6})), "expected numbers [..., 3, F, H, W]");
-}
-
-TEST(ClipSheet, ShowsFramesFromTheFirstToTheLast) {
-  const at::Tensor clip = at::arange(9, at::kByte).view({9, 1, 1, 1}).expand({9, 3, 4, 6}).contiguous();
-  const at::Tensor sheet = clip_sheet({clip, clip.narrow(0, 0, 1)}, 3);
-  ASSERT_EQ(sheet.sizes(), (at::IntArrayRef{4 + 2 + 4, 6 + 2 + 6 + 2 + 6, 3}));
-  EXPECT_EQ(sheet[0][0][0].item<int>(), 0);
-  EXPECT_EQ(sheet[0][8][0].item<int>(), 4);
-  EXPECT_EQ(sheet[0][16][0].item<int>(), 8);
-  EXPECT_EQ(sheet[9][0][0].item<int>(), 0);
-  EXPECT_SENTENCE(clip_sheet({clip.to(at::kFloat)}, 3), "expected bytes [F, 3, H, W]");
-  EXPECT_SENTENCE(clip_sheet({clip}, 0), "0 columns");
 }
 
 }  // namespace

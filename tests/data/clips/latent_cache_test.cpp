@@ -18,7 +18,7 @@ using lact::testing::read_file;
 using lact::testing::TemporaryFolder;
 using lact::testing::write_file;
 
-StoryClips story_clips() {
+StoryClips cached_stories() {
   StoryOptions options;
   options.chunks = 4;
   options.chunk_frames = 2;
@@ -35,7 +35,7 @@ class LatentCacheTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  const StoryClips source_ = story_clips();
+  const StoryClips source_ = cached_stories();
   std::atomic<int> encoded_ = 0;
 };
 

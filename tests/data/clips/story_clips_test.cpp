@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "lact/data/clips/visits.h"
 #include "support/errors.h"
 
 namespace lact::data {
@@ -15,7 +14,7 @@ namespace {
 
 using stories::Story;
 
-StoryOptions small_options() {
+StoryOptions wide_story_options() {
   StoryOptions options;
   options.chunks = 7;
   options.chunk_frames = 3;
@@ -25,7 +24,7 @@ StoryOptions small_options() {
 }
 
 TEST(StoryClips, AnIndexAlwaysMeansTheSameClip) {
-  const StoryOptions options = small_options();
+  const StoryOptions options = wide_story_options();
   const StoryClips train(options, 5, ClipPart::train), again(options, 5, ClipPart::train);
   const StoryClips valid(options, 5, ClipPart::valid), other(options, 6, ClipPart::train);
   for (const uint64_t index : {uint64_t{0}, uint64_t{7}, uint64_t{1} << 40}) {
@@ -52,7 +51,7 @@ TEST(StoryClips, AnIndexAlwaysMeansTheSameClip) {
 // Bytes that must not change unnoticed: models were trained on them. A change of looks or plans takes another
 // kStoryVersion and another number here.
 TEST(StoryClips, PixelsOfASeedStayWhatTheyAre) {
-  const StoryClips clips(small_options(), 1, ClipPart::train);
+  const StoryClips clips(wide_story_options(), 1, ClipPart::train);
   double sum = 0;
   for (uint64_t index = 0; index < 4; ++index)
     sum += clips.clip(index).frames.to(at::kDouble).mean().item<double>();
@@ -61,7 +60,7 @@ TEST(StoryClips, PixelsOfASeedStayWhatTheyAre) {
 
 TEST(StoryClips, InEveryClipSomethingComesBackAfterTheGap) {
   for (const auto& [chunk_frames, first_short] : {std::pair{4, 0}, {3, 0}, {1, 0}, {8, 3}}) {
-    StoryOptions options = small_options();
+    StoryOptions options = wide_story_options();
     options.chunks = 9;
     options.chunk_frames = chunk_frames;
     options.first_chunk_short = first_short;
@@ -84,7 +83,7 @@ TEST(StoryClips, InEveryClipSomethingComesBackAfterTheGap) {
 }
 
 TEST(StoryClips, WhatComesBackComesWithTheFirstFrameOfAChunk) {
-  const StoryOptions options = small_options();
+  const StoryOptions options = wide_story_options();
   const StoryClips clips(options, 3, ClipPart::train);
   int at_begin = 0, all = 0;
   for (uint64_t index = 0; index < 100; ++index) {
@@ -125,7 +124,7 @@ int64_t expect_same_look(const Story& story, const stories::Painting& painting, 
 }
 
 TEST(StoryClips, ThingsComeBackWithTheSamePixels) {
-  const StoryOptions options = small_options();
+  const StoryOptions options = wide_story_options();
   const StoryClips clips(options, 11, ClipPart::train);
   int compared_events = 0;
   for (uint64_t index = 0; index < 40; ++index) {
@@ -144,7 +143,7 @@ TEST(StoryClips, ThingsComeBackWithTheSamePixels) {
 
 // A thing painted white differs from one painted black by the share of each pixel that shows it.
 TEST(StoryClips, TheTruthTellsWhichPixelsShowAThing) {
-  const StoryOptions options = small_options();
+  const StoryOptions options = wide_story_options();
   const StoryClips clips(options, 2, ClipPart::train);
   for (uint64_t index = 0; index < 12; ++index) {
     Story story = clips.story(index);
@@ -166,7 +165,7 @@ TEST(StoryClips, TheTruthTellsWhichPixelsShowAThing) {
 }
 
 TEST(StoryClips, CaptionsTellLooksOnlyOfWhatNeedNotBeRemembered) {
-  StoryOptions options = small_options();
+  StoryOptions options = wide_story_options();
   const StoryClips clips(options, 4, ClipPart::train);
   options.tell_looks = true;
   const StoryClips telling(options, 4, ClipPart::train);
@@ -191,7 +190,7 @@ TEST(StoryClips, CaptionsTellLooksOnlyOfWhatNeedNotBeRemembered) {
 }
 
 TEST(StoryClips, KindsOfStoriesComeInTheSharesAskedFor) {
-  StoryOptions options = small_options();
+  StoryOptions options = wide_story_options();
   const auto count = [&](double pillars, double pans) {
     options.pillars = pillars, options.pans = pans;
     const StoryClips clips(options, 1, ClipPart::train);
@@ -227,26 +226,6 @@ TEST(StoryClips, BadOptionsAreSentences) {
   expect([](StoryOptions& options) { options.fps = 0; }, "fps is 0");
   expect([](StoryOptions& options) { options.chunks = 60000, options.height = options.width = 4096; },
          "cannot be made");
-}
-
-TEST(Visits, FillTheClipWithGapsOfTheLengthAskedFor) {
-  StoryOptions options = small_options();
-  options.chunks = 30;
-  options.gap_min = 3;
-  options.gap_max = 6;
-  Random random(1);
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    for (const bool late : {false, true}) {
-      const auto visits = stories::plan_visits(random, options, {.late = late});
-      EXPECT_EQ(visits.back().end, 30);
-      if (!late) EXPECT_EQ(visits[0].begin, 0);
-      for (size_t i = 1; i < visits.size(); ++i) {
-        EXPECT_GE(visits[i].begin - visits[i - 1].end, 3);
-        EXPECT_LE(visits[i].begin - visits[i - 1].end, 6);
-        EXPECT_GE(visits[i].end - visits[i].begin, i + 1 < visits.size() ? 2 : 1);
-      }
-    }
-  }
 }
 
 }  // namespace
