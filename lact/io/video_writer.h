@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lact/io/atomic_file.h"
+#include "lact/io/child_process.h"
 #include "lact/io/image.h"
 
 namespace lact::io {
@@ -26,9 +27,6 @@ class VideoWriter {
  public:
   /// Starts ffmpeg. Throws a sentence if the file cannot be written or ffmpeg is not installed.
   VideoWriter(const std::string& path, const VideoOptions& options);
-  ~VideoWriter();
-  VideoWriter(const VideoWriter&) = delete;
-  VideoWriter& operator=(const VideoWriter&) = delete;
 
   /// uint8 [H, W, 3]. Throws what ffmpeg complains of if it has stopped.
   void write(const at::Tensor& frame);
@@ -37,18 +35,13 @@ class VideoWriter {
   void finish();
 
  private:
-  void start();
-  /// The status of the ended process.
-  int wait_for_end();
   [[noreturn]] void give_up();
 
   std::string path_;
   VideoOptions options_;
   AtomicFile file_;
   int64_t frames_ = 0;
-  int pixels_ = -1;    // socket to ffmpeg's input
-  int messages_ = -1;  // file in memory with what it complains of
-  int process_ = -1;
+  ChildProcess ffmpeg_{ChildProcess::Direction::we_write};
 };
 
 }  // namespace lact::io

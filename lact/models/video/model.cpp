@@ -71,7 +71,7 @@ void VideoModel::initialise() {
 
 void VideoModel::set_recompute(nn::Recompute what) {
   recompute_ = what;
-  nn::set_recompute_cheap(*this, what == nn::Recompute::cheap);
+  nn::set_recompute_below(*this, what);
 }
 
 ChunkGrid VideoModel::grid_of(const at::Tensor& latents) const {
