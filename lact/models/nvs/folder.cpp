@@ -6,9 +6,8 @@
 
 #include "lact/base/error.h"
 #include "lact/io/atomic_file.h"
-#include "lact/io/pt_reader.h"
-#include "lact/io/safetensors.h"
 #include "lact/io/tensor_folder.h"
+#include "lact/models/common/checkpoint_file.h"
 #include "lact/models/nvs/weights.h"
 
 namespace lact::models {
@@ -25,31 +24,8 @@ ForeignNames nvs_names(const NvsModel& model) {
   return theirs ? foreign_names(*theirs) : own_names(model);
 }
 
-/// The tensors below one prefix, such as the "model." of a training checkpoint, without it.
-Tensors below(const std::string& prefix, const Tensors& tensors) {
-  Tensors result;
-  for (const auto& [name, tensor] : tensors)
-    if (name.starts_with(prefix)) result[name.substr(prefix.size())] = tensor;
-  return result;
-}
-
-/// A .pt file may hold the model at its top or below a name, beside other things.
-Tensors read_pt_model(const std::string& file) {
-  std::string prefix;
-  bool found = false;
-  io::read_pt(file, [&](const std::string& name) {
-    if (!found && name.ends_with(kFirstTensor)) {
-      prefix = name.substr(0, name.size() - std::string(kFirstTensor).size());
-      found = true;
-    }
-    return false;
-  });
-  LACT_CHECK(found, "{}: holds no tensor {}, so it is no view-synthesis model", file, kFirstTensor);
-  return below(prefix, io::read_pt(file, [&](const std::string& name) { return name.starts_with(prefix); }));
-}
-
 Tensors read_checkpoint(const std::string& file) {
-  return file.ends_with(".safetensors") ? io::read_safetensors(file).tensors : read_pt_model(file);
+  return read_checkpoint_file(file, kFirstTensor, "view-synthesis model");
 }
 
 std::string config_file(const std::string& folder) {
