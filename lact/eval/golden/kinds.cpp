@@ -26,6 +26,9 @@ const std::map<std::string, KindFunction>& table() {
       {"metrics.per_position_loss", run_per_position_loss},
       {"image_preprocess", run_image_preprocess},
       {"cameras", run_cameras},
+      {"vae.encode", run_vae_encode},
+      {"vae.decode", run_vae_decode},
+      {"umt5", run_umt5},
   };
   return rows;
 }

@@ -32,6 +32,9 @@ void run_psnr_ssim(Run& run);
 void run_per_position_loss(Run& run);
 void run_image_preprocess(Run& run);
 void run_cameras(Run& run);
+void run_vae_encode(Run& run);
+void run_vae_decode(Run& run);
+void run_umt5(Run& run);
 
 /// The "newton_schulz" entry of options: {"steps", "coefficients", "dtype"}.
 ops::NewtonSchulzOptions read_newton_schulz(const options::Json& json, const std::string& path);
