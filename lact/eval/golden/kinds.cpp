@@ -24,6 +24,10 @@ const std::map<std::string, KindFunction>& table() {
       {"metrics.per_position_loss", run_per_position_loss},
       {"image_preprocess", run_image_preprocess},
       {"cameras", run_cameras},
+      {"flow.scheduler", run_flow_scheduler},
+      {"flow.shift_and_weight", run_flow_shift_and_weight},
+      {"flow.ar_sequence", run_flow_ar_sequence},
+      {"unipc", run_unipc},
   };
   return rows;
 }

@@ -30,6 +30,10 @@ void run_psnr_ssim(Run& run);
 void run_per_position_loss(Run& run);
 void run_image_preprocess(Run& run);
 void run_cameras(Run& run);
+void run_flow_scheduler(Run& run);
+void run_flow_shift_and_weight(Run& run);
+void run_flow_ar_sequence(Run& run);
+void run_unipc(Run& run);
 
 /// The "newton_schulz" entry of options: {"steps", "coefficients", "dtype"}.
 ops::NewtonSchulzOptions read_newton_schulz(const options::Json& json, const std::string& path);
