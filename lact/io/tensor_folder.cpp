@@ -37,8 +37,8 @@ std::map<std::string, std::string> read_weight_map(const std::string& index) {
   return files;
 }
 
-std::map<std::string, at::Tensor> read_shards(const fs::path& folder) {
-  const std::string index = (folder / kIndex).string();
+std::map<std::string, at::Tensor> read_shards(const fs::path& folder, const std::string& index_name) {
+  const std::string index = (folder / index_name).string();
   const auto weight_map = read_weight_map(index);
   std::set<std::string> files;
   for (const auto& [name, file] : weight_map) files.insert(file);
@@ -48,13 +48,13 @@ std::map<std::string, at::Tensor> read_shards(const fs::path& folder) {
     for (auto& [name, tensor] : read_safetensors(path).tensors) {
       const auto promised = weight_map.find(name);
       LACT_CHECK(promised != weight_map.end() && promised->second == file,
-                 "{}: holds the tensor {}, which {} does not place there", path, name, kIndex);
+                 "{}: holds the tensor {}, which {} does not place there", path, name, index_name);
       tensors[name] = std::move(tensor);
     }
   }
   for (const auto& [name, file] : weight_map) {
     LACT_CHECK(tensors.count(name) > 0, "{}: tensor {} is missing, which {} promises",
-               (folder / file).string(), name, kIndex);
+               (folder / file).string(), name, index_name);
   }
   return tensors;
 }
@@ -74,12 +74,13 @@ void remove_stale(const fs::path& folder, const std::set<std::string>& written) 
 
 }  // namespace
 
-std::map<std::string, at::Tensor> read_tensor_folder(const std::string& folder) {
+std::map<std::string, at::Tensor> read_tensor_folder(const std::string& folder, const std::string& stem) {
   const fs::path path = folder;
+  const std::string single = stem + ".safetensors", index = single + ".index.json";
   LACT_CHECK(fs::is_directory(path), "{}: is not a folder", folder);
-  if (fs::exists(path / kSingle)) return read_safetensors((path / kSingle).string()).tensors;
-  LACT_CHECK(fs::exists(path / kIndex), "{}: holds neither {} nor {}", folder, kSingle, kIndex);
-  return read_shards(path);
+  if (fs::exists(path / single)) return read_safetensors((path / single).string()).tensors;
+  LACT_CHECK(fs::exists(path / index), "{}: holds neither {} nor {}", folder, single, index);
+  return read_shards(path, index);
 }
 
 void write_tensor_folder(const std::string& folder, const std::map<std::string, at::Tensor>& tensors,

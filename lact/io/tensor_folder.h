@@ -12,7 +12,9 @@ namespace lact::io {
 
 /// Throws a sentence that names the file for a missing file, a tensor that the index promises and no file
 /// holds, or one that a file holds and the index does not name.
-std::map<std::string, at::Tensor> read_tensor_folder(const std::string& folder);
+/// Other libraries have another name than `stem` for the files.
+std::map<std::string, at::Tensor> read_tensor_folder(const std::string& folder,
+                                                     const std::string& stem = "model");
 
 inline constexpr int64_t kLargestShard = int64_t(5) << 30;
 

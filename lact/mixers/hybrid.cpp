@@ -13,6 +13,14 @@ void HybridState::visit(StateVisitor& visitor, const std::string& prefix) {
   if (memory) memory->visit(visitor, prefix + "memory.");
 }
 
+std::unique_ptr<State> HybridState::clone() const {
+  auto copy = std::make_unique<HybridState>();
+  copy->tail = tail;
+  copy->attention = attention->clone();
+  if (memory) copy->memory = memory->clone();
+  return copy;
+}
+
 HybridMixer::HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
                          const attention::AttentionConfig& attention, std::shared_ptr<Core> memory,
                          Rescaled rescaled)

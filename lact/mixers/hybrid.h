@@ -24,6 +24,7 @@ struct HybridState : State {
   std::unique_ptr<State> attention, memory;  ///< memory is empty where the mixer has none
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override;
 };
 
 class HybridMixer : public Mixer, public nn::RecomputesCheaply {

@@ -26,6 +26,27 @@ at::Tensor grid_positions(const ChunkGrid& grid, int64_t first_frame) {
   return at::stack({axes[0].flatten(), axes[1].flatten(), axes[2].flatten()}, 1);
 }
 
+/// All tokens of a clean chunk for -1.
+int64_t checked_visible(const ChunkGrid& grid, int64_t visible_clean) {
+  LACT_CHECK(grid.frames > 0 && grid.rows > 0 && grid.columns > 0,
+             "[layout] a chunk of {} frames of {} x {} tokens, expected at least 1 of each", grid.frames,
+             grid.rows, grid.columns);
+  LACT_CHECK(visible_clean <= grid.tokens(), "[layout] {} visible tokens of a clean chunk of {}",
+             visible_clean, grid.tokens());
+  return visible_clean < 0 ? grid.tokens() : visible_clean;
+}
+
+/// A chunk behind `index` others; nothing of it is left to be written later.
+SequenceLayout chunk_piece(int64_t index, const ChunkGrid& grid) {
+  LACT_CHECK(index >= 0, "[layout] chunk {}, expected 0 or more", index);
+  SequenceLayout layout;
+  layout.begin = index * grid.tokens();
+  layout.tokens = grid.tokens();
+  layout.positions = grid_positions(grid, index * grid.frames);
+  layout.keep_writes_from = layout.end();
+  return layout;
+}
+
 /// `range` without the parts that `covered` (sorted, disjoint) holds.
 std::vector<Range> subtract(Range range, const std::vector<Range>& covered) {
   std::vector<Range> rest;
@@ -94,14 +115,10 @@ SequenceLayout views_layout(int64_t inputs, int64_t targets, int64_t tokens_per_
 
 SequenceLayout interleaved_layout(int64_t chunks, const ChunkGrid& grid, int64_t noise_repeats,
                                   int64_t visible_clean) {
-  const int64_t size = grid.tokens();
   LACT_CHECK(chunks > 0, "[layout] {} chunks, expected at least 1", chunks);
-  LACT_CHECK(grid.frames > 0 && grid.rows > 0 && grid.columns > 0,
-             "[layout] a chunk of {} frames of {} x {} tokens, expected at least 1 of each", grid.frames,
-             grid.rows, grid.columns);
   LACT_CHECK(noise_repeats > 0, "[layout] {} noisy copies of a chunk, expected at least 1", noise_repeats);
-  LACT_CHECK(visible_clean <= size, "[layout] {} visible tokens of a clean chunk of {}", visible_clean, size);
-  if (visible_clean < 0) visible_clean = size;
+  visible_clean = checked_visible(grid, visible_clean);
+  const int64_t size = grid.tokens();
 
   SequenceLayout layout = whole((chunks * (noise_repeats + 1) - 1) * size);
   std::vector<at::Tensor> positions;
@@ -127,6 +144,30 @@ SequenceLayout interleaved_layout(int64_t chunks, const ChunkGrid& grid, int64_t
     begin += size;
   }
   layout.positions = at::cat(positions);
+  return layout;
+}
+
+SequenceLayout noisy_piece(int64_t index, const ChunkGrid& grid, int64_t visible_clean) {
+  visible_clean = checked_visible(grid, visible_clean);
+  SequenceLayout layout = chunk_piece(index, grid);
+  const Range chunk = {layout.begin, layout.end()};
+  layout.schedule = {{ttt::Operation::apply, chunk}};
+  ops::AttentionBlock block = {chunk, {{chunk}}};
+  if (index > 0 && visible_clean > 0) {
+    block.keys.insert(block.keys.begin(), {{chunk.begin - visible_clean, chunk.begin}});
+  }
+  layout.window.blocks = {std::move(block)};
+  layout.keep_keys_from = layout.end();
+  return layout;
+}
+
+SequenceLayout clean_piece(int64_t index, const ChunkGrid& grid, int64_t visible_clean) {
+  visible_clean = checked_visible(grid, visible_clean);
+  SequenceLayout layout = chunk_piece(index, grid);
+  const Range chunk = {layout.begin, layout.end()};
+  layout.schedule = {{ttt::Operation::update_then_apply, chunk}};
+  layout.window.blocks = {{chunk, {{chunk}}}};
+  layout.keep_keys_from = layout.end() - visible_clean;
   return layout;
 }
 

@@ -64,6 +64,11 @@ struct ChunkGrid {
 SequenceLayout interleaved_layout(int64_t chunks, const ChunkGrid& grid, int64_t noise_repeats,
                                   int64_t visible_clean = -1);
 
+/// Video, sampling: the chunk at `index` behind clean ones, which are all that states keep. A noisy chunk is
+/// read and then forgotten: it goes to a clone of the state. A clean one is written.
+SequenceLayout noisy_piece(int64_t index, const ChunkGrid& grid, int64_t visible_clean = -1);
+SequenceLayout clean_piece(int64_t index, const ChunkGrid& grid, int64_t visible_clean = -1);
+
 /// What full attention sees in this layout: everything a token could know through the memory or the window.
 ops::Window full_window(const SequenceLayout& layout);
 

@@ -4,7 +4,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace lact {
 
@@ -25,10 +27,20 @@ class State {
   /// The same fields in the same order whatever was read; names begin with `prefix`.
   virtual void visit(StateVisitor& visitor, const std::string& prefix) = 0;
 
+  /// Another memory of the same. The two share tensors until one of them moves on: mixers write only to
+  /// memory that nobody else holds.
+  virtual std::unique_ptr<State> clone() const = 0;
+
  protected:
   State() = default;
   State(const State&) = default;
   State& operator=(const State&) = default;
 };
+
+inline std::vector<std::unique_ptr<State>> clone_all(const std::vector<std::unique_ptr<State>>& states) {
+  std::vector<std::unique_ptr<State>> copies;
+  for (const auto& state : states) copies.push_back(state->clone());
+  return copies;
+}
 
 }  // namespace lact

@@ -83,6 +83,12 @@ const at::Tensor& append_tokens(at::Tensor& kept, const at::Tensor& fresh, int64
 
 void drop_tokens(at::Tensor& kept, int64_t count, int64_t dim) {
   if (count == 0) return;
+  if (count == kept.size(dim)) {
+    auto none = kept.sizes().vec();
+    none[size_t(dim)] = 0;
+    kept = at::empty(none, kept.options());
+    return;
+  }
   if (at::GradMode::is_enabled()) {
     kept = kept.slice(dim, count);
     return;

@@ -18,7 +18,8 @@ inline constexpr int64_t kTokenRoom = 512;
 /// concatenation.
 const at::Tensor& append_tokens(at::Tensor& kept, const at::Tensor& fresh, int64_t dim);
 
-/// Forgets the first `count` tokens; their room comes to use when that behind the tokens is used up.
+/// Forgets the first `count` tokens; their room comes to use when that behind the tokens is used up. Without
+/// a token left the memory is free.
 void drop_tokens(at::Tensor& kept, int64_t count, int64_t dim);
 
 }  // namespace lact

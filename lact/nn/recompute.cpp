@@ -9,26 +9,32 @@ namespace {
 
 /// Keeps the function alive from the forward to the backward pass.
 struct Kept : torch::CustomClassHolder {
-  std::function<at::Tensor(const at::Tensor&)> function;
+  std::function<at::Tensor(const std::vector<at::Tensor>&)> function;
 };
 
 struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const c10::intrusive_ptr<Kept>& kept) {
-    context->save_for_backward({x});
+  template <class... Inputs>
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const c10::intrusive_ptr<Kept>& kept,
+                            const Inputs&... inputs) {
+    context->save_for_backward({inputs...});
     context->saved_data["function"] = c10::IValue::make_capsule(kept);
+    context->saved_data["needed"] = c10::List<bool>({inputs.requires_grad()...});
     at::NoGradGuard no_grad;
-    return kept->function(x);
+    return kept->function({inputs...});
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto kept = c10::static_intrusive_pointer_cast<Kept>(context->saved_data["function"].toCapsule());
-    const at::Tensor x = context->get_saved_variables()[0].detach().requires_grad_(true);
+    const auto needed = context->saved_data["needed"].toBoolList();
+    std::vector<at::Tensor> inputs = context->get_saved_variables();
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs[i].detach().requires_grad_(needed[i]);
     at::AutoGradMode with_grad(true);
-    const at::Tensor y = kept->function(x);
+    const at::Tensor y = kept->function(inputs);
     torch::autograd::backward({y}, {gradients[0]});
-    return {x.grad(), at::Tensor()};
+    torch::autograd::variable_list list = {at::Tensor()};  // the function's place
+    for (const auto& input : inputs) list.push_back(input.grad());
+    return list;
   }
 };
 
@@ -37,8 +43,18 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
 at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& function, const at::Tensor& x) {
   if (!at::GradMode::is_enabled()) return function(x);
   auto kept = c10::make_intrusive<Kept>();
-  kept->function = function;
-  return RecomputeFunction::apply(x, kept);
+  kept->function = [function](const std::vector<at::Tensor>& inputs) { return function(inputs[0]); };
+  return RecomputeFunction::apply(kept, x);
+}
+
+at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& function,
+                     const ThreeInputs& inputs) {
+  if (!at::GradMode::is_enabled()) return function(inputs);
+  auto kept = c10::make_intrusive<Kept>();
+  kept->function = [function](const std::vector<at::Tensor>& list) {
+    return function(ThreeInputs{list[0], list[1], list[2]});
+  };
+  return RecomputeFunction::apply(kept, inputs[0], inputs[1], inputs[2]);
 }
 
 void set_recompute_cheap(torch::nn::Module& module, bool on) {

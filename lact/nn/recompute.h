@@ -28,6 +28,12 @@ constexpr const char* kRecomputeHelp =
 /// uses are added to them there. Without gradients it is just the call.
 at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& function, const at::Tensor& x);
 
+/// The same for a function of three tensors that others made, such as tokens and what modulates them. What
+/// else it uses has to be parameters.
+using ThreeInputs = std::array<at::Tensor, 3>;
+at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& function,
+                     const ThreeInputs& inputs);
+
 /// Cheap steps between two expensive ones. First `run` them, then let the expensive one read their values,
 /// then `forget_until_gradient_of` its result:
 ///

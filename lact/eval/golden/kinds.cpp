@@ -20,6 +20,8 @@ const std::map<std::string, KindFunction>& table() {
       {"attention.full_block_causal", run_full_block_causal_attention},
       {"model.lm", run_lm_model},
       {"model.nvs", run_nvs_model},
+      {"model.video_train", run_video_training},
+      {"model.video_inference", run_video_inference},
       {"metrics.psnr_ssim", run_psnr_ssim},
       {"metrics.per_position_loss", run_per_position_loss},
       {"image_preprocess", run_image_preprocess},

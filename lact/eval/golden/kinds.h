@@ -26,6 +26,8 @@ void run_video_window_attention(Run& run);
 void run_full_block_causal_attention(Run& run);
 void run_lm_model(Run& run);
 void run_nvs_model(Run& run);
+void run_video_training(Run& run);
+void run_video_inference(Run& run);
 void run_psnr_ssim(Run& run);
 void run_per_position_loss(Run& run);
 void run_image_preprocess(Run& run);

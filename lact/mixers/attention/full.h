@@ -15,6 +15,7 @@ struct FullState : State {
   std::vector<at::Tensor> collected_k, collected_v;  ///< of a write that is under way
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override { return std::make_unique<FullState>(*this); }
 };
 
 class FullAttention : public SetCore {

@@ -12,6 +12,7 @@ struct AttentionState : State {
   int64_t first = 0;
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override { return std::make_unique<AttentionState>(*this); }
 };
 
 class WindowAttention : public Core, public nn::RecomputesCheaply {

@@ -99,6 +99,7 @@ struct LactState : State {
   Collected collected;  ///< of a write that is under way; not part of what is visited
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override { return std::make_unique<LactState>(*this); }
 };
 
 class Lact : public SetCore, public nn::RecomputesCheaply {

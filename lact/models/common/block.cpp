@@ -8,6 +8,12 @@ void BlockState::visit(StateVisitor& visitor, const std::string& prefix) {
   for (size_t i = 0; i < mixers.size(); ++i) mixers[i]->visit(visitor, fmt::format("{}mixer{}.", prefix, i));
 }
 
+std::unique_ptr<State> BlockState::clone() const {
+  auto copy = std::make_unique<BlockState>();
+  copy->mixers = clone_all(mixers);
+  return copy;
+}
+
 Block::Block(int64_t model_dim, const nn::NormOptions& norm, std::vector<std::shared_ptr<Mixer>> mixers,
              const nn::FeedForwardOptions& feed_forward)
     : mixers_(std::move(mixers)) {

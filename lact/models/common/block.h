@@ -15,6 +15,7 @@ struct BlockState : State {
   std::vector<std::unique_ptr<State>> mixers;
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override;
 };
 
 class Block : public torch::nn::Module, public nn::RecomputesCheaply {

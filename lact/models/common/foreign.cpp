@@ -55,6 +55,10 @@ void ForeignNames::rows(const std::string& foreign, const std::string& ours, int
                       }});
 }
 
+void ForeignNames::shaped(const std::string& foreign, const std::string& ours, std::vector<int64_t> shape) {
+  tensors_.push_back({foreign, ours, [shape](const at::Tensor& x) { return x.view(shape); }});
+}
+
 void ForeignNames::linear(const std::string& foreign, const std::string& ours, bool bias) {
   same(foreign + ".weight", ours + ".weight");
   if (bias) same(foreign + ".bias", ours + ".bias");
@@ -74,6 +78,13 @@ std::map<std::string, at::Tensor> export_foreign(const torch::nn::Module& module
     tensors[foreign] = view(parameters[ours].detach()).contiguous();
   }
   return tensors;
+}
+
+bool covers(const ForeignNames& names, const torch::nn::Module& module) {
+  std::set<std::string> named, existing;
+  for (const auto& tensor : names.tensors()) named.insert(tensor.ours);
+  for (const auto& item : module.named_parameters()) existing.insert(item.key());
+  return named == existing;
 }
 
 ForeignNames own_names(const torch::nn::Module& module) {

@@ -25,6 +25,8 @@ class ForeignNames {
   void transposed(const std::string& foreign, const std::string& ours);
   /// Part `index` of `count` equal blocks of our rows, e.g. q of [q; k; v].
   void rows(const std::string& foreign, const std::string& ours, int64_t index, int64_t count);
+  /// The same numbers in another shape, e.g. a convolution whose stride is its size for a linear layer.
+  void shaped(const std::string& foreign, const std::string& ours, std::vector<int64_t> shape);
   /// weight and, if there is one, bias.
   void linear(const std::string& foreign, const std::string& ours, bool bias);
 
@@ -39,6 +41,9 @@ class ForeignNames {
 
 /// Every parameter of ours as their tensors.
 std::map<std::string, at::Tensor> export_foreign(const torch::nn::Module& module, const ForeignNames& names);
+
+/// Whether every parameter of ours is one of theirs, and the other way round.
+bool covers(const ForeignNames& names, const torch::nn::Module& module);
 
 /// Our own names, unchanged.
 ForeignNames own_names(const torch::nn::Module& module);

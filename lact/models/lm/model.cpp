@@ -29,6 +29,16 @@ void LmState::visit(StateVisitor& visitor, const std::string& prefix) {
     blocks[i]->visit(visitor, fmt::format("{}blocks.{}.", prefix, i));
 }
 
+std::unique_ptr<State> LmState::clone() const {
+  auto copy = std::make_unique<LmState>();
+  copy->position = position;
+  for (const auto& block : blocks) {
+    copy->blocks.push_back(std::make_unique<BlockState>());
+    copy->blocks.back()->mixers = clone_all(block->mixers);
+  }
+  return copy;
+}
+
 LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
   config.check();
   const int64_t width = config.model_dim;

@@ -19,6 +19,7 @@ struct LmState : State {
   std::vector<std::unique_ptr<BlockState>> blocks;
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override;
 };
 
 class LanguageModel : public torch::nn::Module {

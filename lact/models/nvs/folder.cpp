@@ -6,9 +6,8 @@
 
 #include "lact/base/error.h"
 #include "lact/io/atomic_file.h"
-#include "lact/io/pt_reader.h"
-#include "lact/io/safetensors.h"
 #include "lact/io/tensor_folder.h"
+#include "lact/models/common/checkpoint.h"
 #include "lact/models/nvs/weights.h"
 
 namespace lact::models {
@@ -16,7 +15,6 @@ namespace lact::models {
 namespace {
 
 const char* const kNvsType = "lact_nvs";
-const char* const kFirstTensor = "input_linear.weight";
 
 using Tensors = std::map<std::string, at::Tensor>;
 
@@ -25,31 +23,8 @@ ForeignNames nvs_names(const NvsModel& model) {
   return theirs ? foreign_names(*theirs) : own_names(model);
 }
 
-/// The tensors below one prefix, such as the "model." of a training checkpoint, without it.
-Tensors below(const std::string& prefix, const Tensors& tensors) {
-  Tensors result;
-  for (const auto& [name, tensor] : tensors)
-    if (name.starts_with(prefix)) result[name.substr(prefix.size())] = tensor;
-  return result;
-}
-
-/// A .pt file may hold the model at its top or below a name, beside other things.
-Tensors read_pt_model(const std::string& file) {
-  std::string prefix;
-  bool found = false;
-  io::read_pt(file, [&](const std::string& name) {
-    if (!found && name.ends_with(kFirstTensor)) {
-      prefix = name.substr(0, name.size() - std::string(kFirstTensor).size());
-      found = true;
-    }
-    return false;
-  });
-  LACT_CHECK(found, "{}: holds no tensor {}, so it is no view-synthesis model", file, kFirstTensor);
-  return below(prefix, io::read_pt(file, [&](const std::string& name) { return name.starts_with(prefix); }));
-}
-
-Tensors read_checkpoint(const std::string& file) {
-  return file.ends_with(".safetensors") ? io::read_safetensors(file).tensors : read_pt_model(file);
+Tensors read_nvs_checkpoint(const std::string& file) {
+  return read_checkpoint(file, "input_linear.weight", "view-synthesis model");
 }
 
 std::string config_file(const std::string& folder) {
@@ -97,7 +72,7 @@ NvsTraining read_nvs_training(const std::string& folder_or_file) {
 
 std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file) {
   if (std::filesystem::is_regular_file(folder_or_file)) {
-    const Tensors tensors = read_checkpoint(folder_or_file);
+    const Tensors tensors = read_nvs_checkpoint(folder_or_file);
     const AuthorsNvsModel theirs = sizes_of_checkpoint(tensors, folder_or_file);
     auto model = std::make_shared<NvsModel>(translate(theirs));
     adopt_foreign(*model, foreign_names(theirs), folder_or_file, [&] { return tensors; });
@@ -110,7 +85,7 @@ std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file) {
 }
 
 void load_nvs_weights(NvsModel& model, const std::string& file) {
-  load_foreign(model, nvs_names(model), read_checkpoint(file), file);
+  load_foreign(model, nvs_names(model), read_nvs_checkpoint(file), file);
 }
 
 void save_nvs_config(const std::string& folder, const NvsConfig& config, const NvsTraining& training) {

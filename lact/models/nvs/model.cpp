@@ -65,6 +65,12 @@ void NvsState::visit(StateVisitor& visitor, const std::string& prefix) {
     memories[i]->visit(visitor, fmt::format("{}blocks.{}.", prefix, i));
 }
 
+std::unique_ptr<State> NvsState::clone() const {
+  auto copy = std::make_unique<NvsState>();
+  copy->memories = clone_all(memories);
+  return copy;
+}
+
 NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
   config.check();
   const int64_t width = config.model_dim;

@@ -17,6 +17,7 @@ struct NvsState : State {
   std::vector<std::unique_ptr<State>> memories;
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override;
 };
 
 struct ReconstructOptions {

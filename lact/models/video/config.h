@@ -3,6 +3,9 @@
 // frames.
 #pragma once
 
+#include <array>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lact/mixers/layout.h"
@@ -28,9 +31,18 @@ struct CrossAttentionConfig {
   bool operator==(const CrossAttentionConfig&) const = default;
 };
 
+/// What a chunk knows of the chunks before it. lact: the one before through the window, all of them through
+/// fast weights. window: only the one before. full: all of them, through block-causal attention to their
+/// tokens, which a growing memory keeps.
+enum class VideoMixer { lact, window, full };
+constexpr std::array<std::pair<VideoMixer, std::string_view>, 3> enum_names(VideoMixer) {
+  return {{{VideoMixer::lact, "lact"}, {VideoMixer::window, "window"}, {VideoMixer::full, "full"}}};
+}
+
 struct VideoConfig {
   int64_t model_dim = 1536;
   int64_t num_layers = 30;
+  VideoMixer mixer = VideoMixer::lact;
   HybridLayerConfig layer = video_layer(12, 1);
   CrossAttentionConfig cross_attention;
   nn::NormOptions cross_norm = {nn::NormKind::layer, 1e-6, true};
@@ -51,7 +63,11 @@ struct VideoConfig {
   void visit(Visitor&& field) {
     field("model_dim", model_dim, "width of the model");
     field("num_layers", num_layers, "blocks");
-    field("layer", layer, "window attention and memory of a block");
+    field(
+        "mixer", mixer,
+        "what sees earlier chunks: lact, window (the same without memory) or full (block-causal attention)");
+    field("layer", layer,
+          "window attention and memory of a block; full attention has the heads of the window");
     field("cross_attention", cross_attention, "attention of a block to the text");
     field("cross_norm", cross_norm, "norm before the cross attention; the other norms have no parameters");
     field("feed_forward", feed_forward, "feed-forward network of a block");
@@ -63,8 +79,8 @@ struct VideoConfig {
     field("out_channels", out_channels, "channels of the predicted velocity");
     field("patch", patch, "latent frames, rows and columns that form a token");
     field("chunk_frames", chunk_frames, "latent frames that are denoised together and written at once");
-    field("latent_height", latent_height, "rows of a latent frame");
-    field("latent_width", latent_width, "columns of a latent frame");
+    field("latent_height", latent_height, "rows of a latent frame, unless a clip has others");
+    field("latent_width", latent_width, "columns of a latent frame, unless a clip has others");
     field("visible_clean", visible_clean,
           "tokens of the clean chunk before that a noisy chunk attends to; -1 is all");
   }
@@ -73,13 +89,20 @@ struct VideoConfig {
   /// The tokens of a chunk.
   ChunkGrid grid() const;
   int64_t patch_size() const;
+  /// The layer that a mixer other than full is: `layer`, without memory for the window alone.
+  HybridLayerConfig mixer_layer() const;
 
   /// Throws one sentence for sizes that cannot work.
   void check() const;
 };
 
-/// Per token of a noisy chunk after the first, with the update of a clean one. What is computed once per text
+/// How long a clip is: 7 chunks of 3 latent frames are the 5 seconds that Wan was trained on.
+struct ClipLength {
+  int64_t chunks = 7;
+};
+
+/// Per token of the last noisy chunk, with the update of a clean one. What is computed once per text
 /// or time step (embeddings, the text's k and v) has parameters here but no work per token.
-ModelCost cost(const VideoConfig& config);
+ModelCost cost(const VideoConfig& config, const ClipLength& clip = {});
 
 }  // namespace lact::models

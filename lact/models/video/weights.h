@@ -1,11 +1,12 @@
-// The authors' video layer (Wan self-attention with LaCT): constructor arguments and parameter names,
-// translated to ours.
+// Wan 2.1 and the authors' video model, which is Wan with LaCT in its self-attention: constructor arguments
+// and parameter names, translated to ours.
 #pragma once
 
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "lact/models/common/foreign.h"
-#include "lact/models/common/layers.h"
+#include "lact/models/video/config.h"
 
 namespace lact::models {
 
@@ -51,5 +52,50 @@ struct AuthorsVideoLayer {
 
 HybridLayerConfig translate(const AuthorsVideoLayer& theirs);
 ForeignNames foreign_names(const AuthorsVideoLayer& theirs);
+
+/// Arguments of Wan's transformer under its names, which are those of the config.json of a published folder.
+struct WanModel {
+  std::string model_type = "t2v";
+  std::vector<int64_t> patch_size = {1, 2, 2};
+  int64_t text_len = 512;
+  int64_t in_dim = 16;
+  int64_t dim = 2048;
+  int64_t ffn_dim = 8192;
+  int64_t freq_dim = 256;
+  int64_t text_dim = 4096;
+  int64_t out_dim = 16;
+  int64_t num_heads = 16;
+  int64_t num_layers = 32;
+  double eps = 1e-6;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("model_type", model_type, "t2v: text to video");
+    field("patch_size", patch_size, "latent frames, rows and columns that form a token");
+    field("text_len", text_len, "tokens of a text");
+    field("in_dim", in_dim, "channels of the latent video");
+    field("dim", dim, "model width");
+    field("ffn_dim", ffn_dim, "hidden width of the feed-forward network");
+    field("freq_dim", freq_dim, "channels of the sinusoidal time embedding");
+    field("text_dim", text_dim, "channels of the text encoder's output");
+    field("out_dim", out_dim, "channels of the velocity");
+    field("num_heads", num_heads, "attention heads");
+    field("num_layers", num_layers, "blocks");
+    field("eps", eps, "epsilon of the norms");
+  }
+};
+
+/// With the memory of the presets: as few heads as are at most 1536 wide.
+VideoConfig translate(const WanModel& theirs);
+/// With the authors' layer.
+VideoConfig translate(const WanModel& theirs, const AuthorsVideoLayer& layer);
+
+/// Wan's names and, for LaCT, the authors'. They may not cover a model that their code cannot express.
+ForeignNames foreign_names(const VideoConfig& config);
+
+/// By our name of a parameter: what LaCT adds to Wan, and everything of the layer that was Wan's
+/// self-attention, LaCT included.
+bool is_lact_parameter(const std::string& name);
+bool is_self_attention_parameter(const std::string& name);
 
 }  // namespace lact::models
