@@ -140,7 +140,9 @@ TEST(SigmaTable, LooksUpTheNearestRow) {
   const at::Tensor rows = table.nearest(at::tensor({1000.f, 640.f, 610.f, 0.f}));
   EXPECT_TRUE(rows.equal(at::tensor({0, 1, 2, 3}, at::kLong)));
   EXPECT_TRUE(at::allclose(table.sigma(rows + 1), at::tensor({0.75, 0.5, 0.25, 0.0}, at::kDouble)));
-  EXPECT_NEAR(table.bell_weights().mean().item<double>(), 1, 1e-12);
+  const at::Tensor bell = SigmaTable({}).bell_weights();
+  EXPECT_NEAR(bell.mean().item<double>(), 1, 1e-12);
+  EXPECT_EQ(bell.min().item<double>(), 0);
 }
 
 TEST(Flow, MistakesAreSentences) {
