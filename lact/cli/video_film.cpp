@@ -13,10 +13,10 @@ namespace lact::cli {
 
 namespace {
 
-/// A causal codec makes one frame of the first latent one of a video, `temporal` frames of every other.
+/// The first latent frame of a video is one frame, every other makes `temporal` frames.
 size_t frames_of_chunks(const LoadedVideo& video, int64_t chunks, bool from_the_start) {
-  const int64_t latent = chunks * video.model->config().chunk_frames, temporal = video.codec->temporal();
-  return size_t(from_the_start ? 1 + (latent - 1) * temporal : latent * temporal);
+  const int64_t latent = chunks * video.model->config().chunk_frames;
+  return size_t(from_the_start ? video.codec->pixel_frames(latent) : latent * video.codec->temporal());
 }
 
 /// [1, 3, frames, H, W] in [-1, 1]
@@ -31,8 +31,8 @@ Film make_film(const LoadedVideo& video, models::VideoSampling sampling, models:
   at::NoGradGuard no_grad;
   const auto start = std::chrono::steady_clock::now();
   Film film;
-  film.height = sampling.rows * video.codec->spatial();
-  film.width = sampling.columns * video.codec->spatial();
+  film.height = video.model->config().latent_height * video.codec->spatial();
+  film.width = video.model->config().latent_width * video.codec->spatial();
   const std::vector<io::ImageSize> sizes(frames_of_chunks(video, settings.chunks, sampling.chunks() == 0),
                                          {film.height, film.width});
   io::FrameOutput output(order.output, sizes, settings.fps);
@@ -55,7 +55,7 @@ Film make_film(const LoadedVideo& video, models::VideoSampling sampling, models:
   if (film.chunks > 0) {
     output.finish();
     if (!order.state.empty())
-      models::save_sampling(order.state, sampler.sampling(), decoder.state(), video.fingerprint);
+      models::save_sampling(order.state, sampler.sampling(), &decoder, video.fingerprint);
   }
   film.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return film;

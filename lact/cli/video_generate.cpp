@@ -95,7 +95,9 @@ models::VideoSampling film_start(const CLI::App& verb, const VideoGenerateWords&
     sampling.negative = words.negative;
     return sampling;
   }
-  auto sampling = models::load_sampling(words.from_state, *video.model, decoder.state(), video.fingerprint);
+  const models::VideoConfig& config = video.model->config();
+  decoder.prepare(1, config.latent_height, config.latent_width);
+  auto sampling = models::load_sampling(words.from_state, *video.model, &decoder, video.fingerprint);
   const auto given = [&](const char* option) { return verb[option]->count() > 0; };
   if (!order.prompt.empty()) sampling.prompt = order.prompt;
   if (given("--negative")) sampling.negative = words.negative;

@@ -16,12 +16,12 @@ namespace {
 /// What the parts of a folder must agree on.
 void check_video_parts(const LoadedVideo& video) {
   const models::VideoConfig& config = video.model->config();
-  LACT_CHECK(video.codec->channels() == config.in_channels,
+  LACT_CHECK(video.codec->latent_channels() == config.in_channels,
              "{}: the codec makes latents of {} channels, but the model reads {}", video.path,
-             video.codec->channels(), config.in_channels);
-  LACT_CHECK(video.text->dim() == config.text_dim,
+             video.codec->latent_channels(), config.in_channels);
+  LACT_CHECK(video.text->text_dim() == config.text_dim,
              "{}: the text encoder makes {} numbers per token, but the model reads {}", video.path,
-             video.text->dim(), config.text_dim);
+             video.text->text_dim(), config.text_dim);
 }
 
 }  // namespace

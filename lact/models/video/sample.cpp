@@ -22,8 +22,6 @@ VideoSampling VideoSampling::copy() const {
   other.negative = negative;
   other.options = options;
   other.seed = seed;
-  other.rows = rows;
-  other.columns = columns;
   other.with_prompt = with_prompt->copy();
   if (with_negative) other.with_negative = with_negative->copy();
   return other;
@@ -34,8 +32,6 @@ VideoSampling begin_sampling(VideoModel& model, const SampleOptions& options, in
   VideoSampling sampling;
   sampling.options = options;
   sampling.seed = seed;
-  sampling.rows = model.config().latent_height;
-  sampling.columns = model.config().latent_width;
   sampling.with_prompt = model.initial_state(1);
   if (options.guided()) sampling.with_negative = model.initial_state(1);
   return sampling;
@@ -90,7 +86,7 @@ std::optional<at::Tensor> VideoSampler::next_chunk(const OnStep& on_step) {
   const VideoConfig& config = model_->config();
   const auto solver = make_solver(sampling_.options.solver);
   const at::Tensor noise =
-      chunk_noise({1, config.in_channels, config.chunk_frames, sampling_.rows, sampling_.columns},
+      chunk_noise({1, config.in_channels, config.chunk_frames, config.latent_height, config.latent_width},
                   sampling_.seed, sampling_.chunks());
   const auto chunk = solve_flow(
       *solver, noise, [&](const at::Tensor& sample, double time) { return velocity(sample, time); }, on_step);

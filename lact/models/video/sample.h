@@ -34,7 +34,6 @@ struct VideoSampling {
   std::string prompt, negative;
   SampleOptions options;
   int64_t seed = 1;
-  int64_t rows = 0, columns = 0;  ///< of a latent frame
   std::unique_ptr<VideoState> with_prompt;
   std::unique_ptr<VideoState> with_negative;  ///< null if it was never guided
 
@@ -43,7 +42,7 @@ struct VideoSampling {
   VideoSampling copy() const;
 };
 
-/// Before the first chunk, at the config's size. Throws a sentence if the options cannot work.
+/// Before the first chunk. Throws a sentence if the options cannot work.
 VideoSampling begin_sampling(VideoModel& model, const SampleOptions& options, int64_t seed);
 
 /// The noise that chunk `index` begins with. It depends on nothing else: a video that is continued later is
@@ -65,8 +64,9 @@ class VideoSampler {
   VideoSampler(std::shared_ptr<VideoModel> model, VideoSampling sampling, at::Tensor text,
                at::Tensor negative = {});
 
-  /// The next clean chunk [1, channels, chunk_frames, rows, columns], written into the memories. Nothing if
-  /// it was given up: the memories are as before, and the next call begins the same chunk again.
+  /// The next clean chunk [1, channels, chunk_frames, latent_height, latent_width], written into the
+  /// memories. Nothing if it was given up: the memories are as before, and the next call begins the same
+  /// chunk again.
   std::optional<at::Tensor> next_chunk(const OnStep& on_step = {});
 
   const VideoSampling& sampling() const { return sampling_; }

@@ -12,8 +12,6 @@ namespace lact::models {
 namespace {
 
 const char* const kSamplingKind = "lact video in the making";
-const char* const kLatentSize = "latent_size";
-constexpr int64_t kLargestLatentSide = 1 << 16;
 
 /// Everything that remembers, as one state. It owns nothing.
 struct SamplingMemories : State {
@@ -60,23 +58,18 @@ SamplingWords read_sampling_words(const std::string& path, const std::string& te
   return words;
 }
 
-void check_sampling(const std::string& path, const VideoSampling& sampling, const VideoConfig& config) {
-  for (const int64_t side : {sampling.rows, sampling.columns})
-    LACT_CHECK(side > 0 && side <= kLargestLatentSide, "{}: {} is {} x {}", path, kLatentSize, sampling.rows,
-               sampling.columns);
+void check_sampling(const std::string& path, const VideoSampling& sampling, const ChunkGrid& grid) {
   const VideoState& state = *sampling.with_prompt;
   LACT_CHECK(state.chunks > 0, "{}: holds no chunk", path);
-  LACT_CHECK(
-      state.rows * config.patch[1] == sampling.rows && state.columns * config.patch[2] == sampling.columns,
-      "{}: {} is {} x {}, but the memory is of {} x {} patches", path, kLatentSize, sampling.rows,
-      sampling.columns, state.rows, state.columns);
-  if (!sampling.with_negative) return;
-  const VideoState& other = *sampling.with_negative;
-  LACT_CHECK(
-      other.chunks == state.chunks && other.rows == state.rows && other.columns == state.columns,
-      "{}: the memory with the prompt has {} chunks of {} x {} patches, the one with the negative text "
-      "{} of {} x {}",
-      path, state.chunks, state.rows, state.columns, other.chunks, other.rows, other.columns);
+  for (const VideoState* each : {sampling.with_prompt.get(), sampling.with_negative.get()}) {
+    if (each == nullptr) continue;
+    LACT_CHECK(each->rows == grid.rows && each->columns == grid.columns,
+               "{}: a memory of frames of {} x {} patches, expected {} x {}", path, each->rows, each->columns,
+               grid.rows, grid.columns);
+    LACT_CHECK(each->chunks == state.chunks,
+               "{}: the memory with the prompt has {} chunks, the one with the negative text {}", path,
+               state.chunks, each->chunks);
+  }
 }
 
 }  // namespace
@@ -87,7 +80,6 @@ void save_sampling(const std::string& path, const VideoSampling& sampling, State
   SamplingMemories memories(sampling, decoder);
   io::TensorFile file;
   file.tensors = tensors_of(memories);
-  file.tensors[kLatentSize] = at::tensor({sampling.rows, sampling.columns}, at::kLong);
   const SamplingWords words = {sampling.prompt, sampling.negative, sampling.seed,
                                sampling.with_negative != nullptr, sampling.options};
   file.metadata = {{"kind", kSamplingKind},
@@ -105,23 +97,17 @@ VideoSampling load_sampling(const std::string& path, VideoModel& model, State* d
   check_state_file(path, metadata, {kSamplingKind, "a video in the making", model_hash});
   const SamplingWords words = read_sampling_words(path, metadata["sampling"]);
   StateReader reader(path, std::move(tensors));
-  const at::Tensor size = reader.find(kLatentSize);
-  LACT_CHECK(size.scalar_type() == at::kLong && size.sizes() == at::IntArrayRef({2}),
-             "{}: tensor {} has shape {}, expected the rows and columns of a latent frame", path, kLatentSize,
-             size.sizes().vec());
   VideoSampling sampling;
   sampling.prompt = words.prompt;
   sampling.negative = words.negative;
   sampling.seed = words.seed;
   sampling.options = words.options;
-  sampling.rows = size[0].item<int64_t>();
-  sampling.columns = size[1].item<int64_t>();
   sampling.with_prompt = model.initial_state(1);
   if (words.guided) sampling.with_negative = model.initial_state(1);
   SamplingMemories memories(sampling, decoder);
   reader.fill(memories);
   reader.expect_nothing_more("a video of this model in the making");
-  check_sampling(path, sampling, model.config());
+  check_sampling(path, sampling, model.config().grid());
   return sampling;
 }
 

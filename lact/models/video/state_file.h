@@ -13,8 +13,8 @@ namespace lact::models {
 void save_sampling(const std::string& path, const VideoSampling& sampling, State* decoder,
                    const std::string& model_hash);
 
-/// Fills a fresh `decoder`, unless it is null. Throws a sentence if the file is not a video in the making,
-/// belongs to another model, or does not fit.
+/// Fills `decoder`, unless it is null; it must have the shapes of the saved one. Throws a sentence if the
+/// file is not a video in the making, belongs to another model, or does not fit.
 VideoSampling load_sampling(const std::string& path, VideoModel& model, State* decoder,
                             const std::string& model_hash);
 

@@ -122,15 +122,13 @@ TEST_F(SamplingFile, MistakesAreSentences) {
   with([](auto& all) { all.tensors.erase("negative.chunks"); });
   EXPECT_SENTENCE(load(), "negative.chunks is missing");
   with([](auto& all) { all.tensors["negative.chunks"] = at::full({1}, 2, at::kLong); });
-  EXPECT_SENTENCE(load(), "the memory with the prompt has 1 chunks of 2 x 3 patches");
+  EXPECT_SENTENCE(load(), "the memory with the prompt has 1 chunks, the one with the negative text 2");
   with([](auto& all) {
     all.tensors["prompt.chunks"] = all.tensors["negative.chunks"] = at::zeros({1}, at::kLong);
   });
   EXPECT_SENTENCE(load(), "holds no chunk");
-  with([](auto& all) { all.tensors["latent_size"] = at::tensor({4, 8}, at::kLong); });
-  EXPECT_SENTENCE(load(), "latent_size is 4 x 8, but the memory is of 2 x 3 patches");
-  with([](auto& all) { all.tensors["latent_size"] = at::ones({3}); });
-  EXPECT_SENTENCE(load(), "expected the rows and columns");
+  with([](auto& all) { all.tensors["prompt.rows"] = at::full({1}, 5, at::kLong); });
+  EXPECT_SENTENCE(load(), "a memory of frames of 5 x 3 patches, expected 2 x 3");
   with([](auto& all) { all.metadata["sampling"] = "{"; });
   EXPECT_SENTENCE(load(), "\"sampling\" is not JSON");
   with([](auto& all) { all.metadata.erase("sampling"); });
