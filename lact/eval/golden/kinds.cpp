@@ -30,6 +30,9 @@ const std::map<std::string, KindFunction>& table() {
       {"flow.shift_and_weight", run_flow_shift_and_weight},
       {"flow.ar_sequence", run_flow_ar_sequence},
       {"unipc", run_unipc},
+      {"vae.encode", run_vae_encode},
+      {"vae.decode", run_vae_decode},
+      {"umt5", run_umt5},
   };
   return rows;
 }

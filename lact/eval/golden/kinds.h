@@ -36,6 +36,9 @@ void run_flow_scheduler(Run& run);
 void run_flow_shift_and_weight(Run& run);
 void run_flow_ar_sequence(Run& run);
 void run_unipc(Run& run);
+void run_vae_encode(Run& run);
+void run_vae_decode(Run& run);
+void run_umt5(Run& run);
 
 /// The "newton_schulz" entry of options: {"steps", "coefficients", "dtype"}.
 ops::NewtonSchulzOptions read_newton_schulz(const options::Json& json, const std::string& path);
