@@ -115,6 +115,15 @@ void Run::expect(const std::string& name, const at::Tensor& result) {
   compare(name.ends_with("_final") ? report_.state : report_.outputs, name, result);
 }
 
+void Run::expect_part(const std::string& name, const at::Tensor& result, const std::string& whole) {
+  const at::Tensor& expected = stored(name);
+  LACT_CHECK(result.sizes() == expected.sizes(), "{} has shape {}, expected {}", name, result.sizes().vec(),
+             expected.sizes().vec());
+  const double scale = largest(stored(whole));
+  compare(report_.outputs, name, largest(result.to(at::kDouble) - expected.to(at::kDouble)) / scale,
+          case_.tolerance(whole));
+}
+
 void Run::expect_loss_and_gradients(const at::Tensor& output) {
   if (!has("r")) return;
   const auto type = ops::wide_type(precision_);

@@ -57,6 +57,10 @@ class Run {
   /// Compares with the stored tensor; names ending in _final count as state.
   void expect(const std::string& name, const at::Tensor& result);
 
+  /// The same for a few elements of the stored tensor `whole`, relative to its largest element: rounding may
+  /// have moved small ones further than their own size allows.
+  void expect_part(const std::string& name, const at::Tensor& result, const std::string& whole);
+
   /// loss = sum(output * r), compared with the stored loss; then every stored gradient.
   void expect_loss_and_gradients(const at::Tensor& output);
 

@@ -25,6 +25,7 @@ class FrameCaches : public State {
   void reset();
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override { return std::make_unique<FrameCaches>(*this); }
 
  private:
   std::vector<at::Tensor> kept_;

@@ -47,6 +47,7 @@ class PixelStream : public CodecStream {
   }
   void prepare(int64_t, int64_t, int64_t) override {}
   void visit(StateVisitor&, const std::string&) override {}
+  std::unique_ptr<State> clone() const override { return std::make_unique<PixelStream>(*this); }
 
  private:
   int64_t patch_;
@@ -110,6 +111,7 @@ class VaeEncoderStream : public CodecStream {
     visitor.tensor(prefix + "waiting", waiting_, 2);
     caches_.visit(visitor, prefix);
   }
+  std::unique_ptr<State> clone() const override { return std::make_unique<VaeEncoderStream>(*this); }
 
  private:
   std::shared_ptr<const Vae> model_;
@@ -139,6 +141,7 @@ class VaeDecoderStream : public CodecStream {
   }
 
   void visit(StateVisitor& visitor, const std::string& prefix) override { caches_.visit(visitor, prefix); }
+  std::unique_ptr<State> clone() const override { return std::make_unique<VaeDecoderStream>(*this); }
 
  private:
   std::shared_ptr<const Vae> model_;

@@ -1,0 +1,19 @@
+// `lact video`: the verbs of video diffusion.
+#include "lact/cli/video.h"
+
+#include <CLI/CLI.hpp>
+
+#include "lact/cli/verbs.h"
+
+namespace lact::cli {
+
+void add_video(CLI::App& program, int& exit_code) {
+  auto* task = program.add_subcommand(
+      "video", "Video diffusion: from a text to a video of any length, chunk after chunk");
+  task->require_subcommand(0, 1);
+  show_help_when_alone(*task);
+  task->fallthrough();
+  add_video_generate(*task, exit_code);
+}
+
+}  // namespace lact::cli
