@@ -58,8 +58,9 @@ class HttpServer {
   void send_text(Peer peer, std::string message);
   void send_binary(Peer peer, std::string message);
 
- private:
   class Network;
+
+ private:
   std::unique_ptr<Network> network_;
 };
 

@@ -99,7 +99,7 @@ TEST(LanguageModelTest, RecomputingMoreKeepsLess) {
       // bfloat16 is rounded, one that is computed again is not.
       const bool rounded = what == nn::Recompute::memory && type == at::kBFloat16;
       for (size_t i = 0; i < gradients.size(); ++i)
-        EXPECT_LT(difference(recomputed[i], gradients[i]), rounded ? 5e-3 : 2e-6) << i;
+        EXPECT_LT(difference(recomputed[i], gradients[i]), rounded ? 0.02 : 2e-6) << i;
     }
     const double none = kept_bytes(nn::Recompute::none), cheap = kept_bytes(nn::Recompute::cheap),
                  memory = kept_bytes(nn::Recompute::memory), blocks = kept_bytes(nn::Recompute::blocks);
