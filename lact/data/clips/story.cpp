@@ -29,7 +29,7 @@ class StoryMaker {
   Story make() {
     const double kind = random_.uniform();
     const bool pans = kind < options_.pans;
-    choose_backdrop(pans);
+    story_.backdrop = random_backdrop(random_, options_, pans);
     num_things_ = 1 + random_.below(options_.things);
     if (pans) {
       pan_away();
@@ -69,34 +69,6 @@ class StoryMaker {
     // Captions tell things apart by their shapes.
     while (!shapes_.insert(look.shape).second) look.shape = static_cast<Shape>(random_.below(kNumShapes));
     return look;
-  }
-
-  void choose_backdrop(bool pans) {
-    Backdrop& backdrop = story_.backdrop;
-    backdrop.base = random_colour(random_);
-    const auto dull = [](float value) { return 0.25F + 0.5F * value; };
-    Colour& muted = backdrop.base.colour;
-    muted = {dull(muted.red), dull(muted.green), dull(muted.blue)};
-    const auto tone = [&](float value) { return std::clamp(value + between(-0.2F, 0.2F), 0.0F, 1.0F); };
-    const Colour& base = backdrop.base.colour;
-    backdrop.tone.red = tone(base.red), backdrop.tone.green = tone(base.green),
-    backdrop.tone.blue = tone(base.blue);
-    backdrop.seed = random_.next();
-    const int64_t count = pans ? 6 + random_.below(6) : 1 + random_.below(3);
-    // Around the middle of the frame, as far as a camera goes.
-    const float reach = pans ? 2.2F : 0.6F;
-    for (int64_t i = 0; i < count; ++i) {
-      Look look = random_look(random_, between(0.1F, 0.3F) * std::min(width(), height()), -1);
-      const auto faint = [&](float value, float other) { return other + 0.25F * (value - other); };
-      for (NamedColour* named : {&look.main, &look.second}) {
-        Colour& colour = named->colour;
-        colour = {faint(colour.red, base.red), faint(colour.green, base.green),
-                  faint(colour.blue, base.blue)};
-      }
-      const Point centre = {width() * (0.5F + between(-reach, reach)),
-                            height() * (0.5F + between(-reach, reach))};
-      backdrop.landmarks.push_back({look, centre});
-    }
   }
 
   void put_pillar() {
@@ -149,7 +121,7 @@ class StoryMaker {
     }
   }
 
-  /// Always in view, except for a moment behind the pillar.
+  /// Always in view.
   void add_resident(int64_t lane) {
     Thing thing;
     thing.look = new_look();

