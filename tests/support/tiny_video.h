@@ -3,11 +3,9 @@
 
 #include <ATen/ATen.h>
 
-#include <filesystem>
 #include <memory>
-#include <string>
 
-#include "lact/models/video/folder.h"
+#include "lact/models/video/model.h"
 
 namespace lact::testing {
 
@@ -38,12 +36,6 @@ inline std::shared_ptr<models::VideoModel> make_video(const models::VideoConfig&
   for (auto& item : model->named_parameters())
     if ((item.value() == 0).all().item<bool>()) item.value().normal_(0, 0.2);
   return model;
-}
-
-/// A whole model folder.
-inline void save_tiny_video(const std::string& folder, uint64_t seed = 3) {
-  models::save_video(folder, *make_video(tiny_video(), seed));
-  std::filesystem::create_directories(folder + "/codec");
 }
 
 }  // namespace lact::testing
