@@ -69,6 +69,23 @@ TEST(Layout, WindowOfTheVideoCanBeShortened) {
   EXPECT_TRUE(window[8][7].item<bool>());
 }
 
+TEST(Layout, ChunksOfAVideoBeingSampledFollowCleanOnes) {
+  const ChunkGrid grid = {2, 1, 3};
+  const auto noisy = noisy_piece(4, grid, 5), clean = clean_piece(4, grid, 5);
+  const auto whole = interleaved_layout(5, grid, 1, 5);
+  EXPECT_TRUE(noisy.positions.equal(whole.positions.slice(0, 48)));
+  EXPECT_TRUE(clean.positions.equal(noisy.positions));
+  EXPECT_EQ(noisy.schedule, (ttt::Schedule{{ttt::Operation::apply, {24, 30}}}));
+  EXPECT_EQ(clean.schedule, (ttt::Schedule{{ttt::Operation::update_then_apply, {24, 30}}}));
+  EXPECT_EQ(noisy.window, (ops::Window{{{{24, 30}, {{{19, 24}}, {{24, 30}}}}}}));
+  EXPECT_EQ(clean.window, (ops::Window{{{{24, 30}, {{{24, 30}}}}}}));
+  EXPECT_EQ(clean.keep_keys_from, 25);
+  EXPECT_TRUE(noisy.keeps_nothing());
+  EXPECT_EQ(noisy_piece(0, grid).window, (ops::Window{{{{0, 6}, {{{0, 6}}}}}}));
+  EXPECT_SENTENCE(noisy_piece(-1, grid), "chunk -1, expected 0 or more");
+  EXPECT_SENTENCE(clean_piece(1, grid, 7), "7 visible tokens of a clean chunk of 6");
+}
+
 TEST(Layout, FullAttentionSeesTheUnionOfMemoryAndWindow) {
   for (const auto& layout :
        {causal_layout(17, 4, 4), causal_layout(17, 5, 2), causal_layout(6, 8, 3), views_layout(3, 2, 4),

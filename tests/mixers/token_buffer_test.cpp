@@ -95,6 +95,15 @@ TEST(TokenBuffer, TakesTheTypeOfTheTokens) {
   EXPECT_TRUE(kept.equal(at::ones({1, 4, 2, 4}, at::kBFloat16)));
 }
 
+TEST(TokenBuffer, HoldsNoMemoryWithoutTokens) {
+  at::NoGradGuard no_grad;
+  at::Tensor kept = at::ones({1, 300, 2, 4}, at::kBFloat16);
+  drop_tokens(kept, 300, 1);
+  EXPECT_EQ(kept.sizes().vec(), (std::vector<int64_t>{1, 0, 2, 4}));
+  EXPECT_EQ(kept.scalar_type(), at::kBFloat16);
+  EXPECT_EQ(bytes_held(kept), 0);
+}
+
 TEST(TokenBuffer, GradientsFlowThroughAConcatenation) {
   const at::Tensor first = lact::testing::randn({1, 3, 2, 4}), second = lact::testing::randn({1, 2, 2, 4});
   lact::testing::expect_gradients(

@@ -87,13 +87,15 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"nvs_small", "attention.attention.num_heads=3", "attention.attention.num_heads is 3"},
         Mistake{"nvs_small", "lact.memory.num_heads=0", "lact.memory.num_heads is 0"},
         Mistake{"video_tiny", "patch=[2,2]", "patch has 2 numbers"},
-        Mistake{"video_tiny", "patch=[2,2,2]", "chunk_frames is 3, which does not divide into patches of 2"},
+        Mistake{"video_tiny", "patch=[3,2,2]", "chunk_frames is 2, which does not divide into patches of 3"},
         Mistake{"video_tiny", "latent_width=15",
-                "latent_width is 15, which does not divide into patches of 2"},
+                "latent_width is 15, which does not divide into patches of 4"},
         Mistake{"video_tiny", "frequency_dim=5", "frequency_dim is 5, expected an even number"},
         Mistake{"video_tiny", "cross_attention.num_heads=3", "cross_attention.num_heads is 3"},
-        Mistake{"video_tiny", "visible_clean=193",
-                "visible_clean is 193, expected -1 (all) or 0 to the 192 tokens"}));
+        Mistake{"video_tiny", "mixer=none", "mixer"},
+        Mistake{"video_tiny", "layer.memory_kind=none", "window attention alone is mixer=window"},
+        Mistake{"video_tiny", "visible_clean=129",
+                "visible_clean is 129, expected -1 (all) or 0 to the 128 tokens"}));
 
 TEST(LmConfig, FeedForwardIsTwoThirdsOfFourTimesTheWidthInStepsOf256) {
   EXPECT_EQ(lm_hidden_dim(64), 256);

@@ -8,6 +8,7 @@
 #include "lact/models/lm/presets.h"
 #include "lact/models/nvs/presets.h"
 #include "lact/models/presets.h"
+#include "lact/models/video/model.h"
 #include "lact/models/video/presets.h"
 
 namespace lact::models {
@@ -151,6 +152,26 @@ TEST(Cost, TiedEmbeddingsAreCountedOnce) {
   EXPECT_EQ(apart.total().flops, models::cost(config).total().flops);
 }
 
+TEST(Cost, FullAttentionOfVideoGrowsWithTheClip) {
+  VideoConfig config = video_1_3b();
+  config.mixer = VideoMixer::full;
+  EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {7}), "full attention"), 4.0 * 7 * 4680 * 1536);
+  EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {60}), "full attention"), 4.0 * 60 * 4680 * 1536);
+  config.mixer = VideoMixer::window;
+  EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {60}), "window attention"), 4.0 * 2 * 4680 * 1536);
+  EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {1}), "window attention"), 4.0 * 4680 * 1536);
+  EXPECT_THROW(models::cost(config, {0}), Error);
+}
+
+TEST(Cost, VideoWithoutMemoryIsWan) {
+  VideoConfig config = video_1_3b();
+  for (const VideoMixer mixer : {VideoMixer::window, VideoMixer::full}) {
+    config.mixer = mixer;
+    EXPECT_EQ(models::cost(config).total().parameters, 1'418'996'800);
+    EXPECT_EQ(models::cost(config).total().state, 0);
+  }
+}
+
 /// What LaCT adds to a block of Wan: fast weights, rates, output scale and norm, scale and shift of q and k.
 int64_t added_to_wan(const ModelCost& cost) {
   int64_t added = 0;
@@ -188,7 +209,7 @@ TEST(Cost, ParametersAreThoseOfTheAuthorsModels) {
   EXPECT_EQ(parameters(resolve_config(
                 "video_tiny", {"model_dim=64", "num_layers=2", "layer.memory.num_heads=2",
                                "layer.memory.hidden_multiple=2", "feed_forward.hidden_dim=128", "text_dim=24",
-                               "frequency_dim=32", "in_channels=4", "out_channels=4"})),
+                               "frequency_dim=32", "in_channels=4", "out_channels=4", "patch=[1,2,2]"})),
             166558);
 }
 
@@ -264,6 +285,15 @@ TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
     for (const auto& weight : dynamic_cast<ttt::LactState&>(*state).memory.weights)
       elements += weight.numel();
     EXPECT_EQ(fast_weight_cost(kWidth, memory).state, elements) << message;
+  }
+}
+
+TEST(Cost, ParametersAreThoseOfVideoModels) {
+  for (const VideoMixer mixer : {VideoMixer::lact, VideoMixer::window, VideoMixer::full}) {
+    VideoConfig config = video_tiny();
+    config.mixer = mixer;
+    EXPECT_EQ(models::cost(config).total().parameters, parameters_of(VideoModel(config)))
+        << options::word_of(mixer);
   }
 }
 

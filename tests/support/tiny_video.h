@@ -1,15 +1,19 @@
-// Video models that run in milliseconds.
+// Video models and latents that run in milliseconds.
 #pragma once
 
 #include <ATen/ATen.h>
 
 #include <memory>
+#include <string>
 
+#include "lact/base/options.h"
 #include "lact/models/video/model.h"
 
 namespace lact::testing {
 
-/// Chunks of 2 latent frames of 4 x 6, two of which make a token's side.
+inline constexpr models::VideoMixer kVideoMixers[] = {models::VideoMixer::lact, models::VideoMixer::window,
+                                                      models::VideoMixer::full};
+
 inline models::VideoConfig tiny_video(models::VideoMixer mixer = models::VideoMixer::lact) {
   models::VideoConfig config;
   config.model_dim = 32;
@@ -18,8 +22,8 @@ inline models::VideoConfig tiny_video(models::VideoMixer mixer = models::VideoMi
   config.layer = models::video_layer(2, 1);
   config.cross_attention.num_heads = 2;
   config.feed_forward.hidden_dim = 48;
-  config.text_dim = 8;
-  config.text_length = 6;
+  config.text_dim = 6;
+  config.text_length = 5;
   config.frequency_dim = 16;
   config.in_channels = config.out_channels = 3;
   config.chunk_frames = 2;
@@ -28,14 +32,55 @@ inline models::VideoConfig tiny_video(models::VideoMixer mixer = models::VideoMi
   return config;
 }
 
-/// A fresh model says nothing and does not remember: its head and the scale of the memory are zero.
+/// A trained model's head and memory have effect, unlike a fresh one's.
+inline void wake_video(models::VideoModel& model) {
+  at::NoGradGuard no_grad;
+  for (auto& item : model.named_parameters()) {
+    const std::string& name = item.key();
+    if (name.starts_with("head.") || name.find(".memory.scale.") != std::string::npos)
+      item.value().normal_(0, 0.3);
+  }
+}
+
 inline std::shared_ptr<models::VideoModel> make_video(const models::VideoConfig& config, uint64_t seed = 3) {
   at::manual_seed(seed);
   auto model = std::make_shared<models::VideoModel>(config);
-  at::NoGradGuard no_grad;
-  for (auto& item : model->named_parameters())
-    if ((item.value() == 0).all().item<bool>()) item.value().normal_(0, 0.2);
+  wake_video(*model);
   return model;
+}
+
+inline std::shared_ptr<models::VideoModel> make_precise_video(const models::VideoConfig& config) {
+  auto model = make_video(config);
+  model->to(at::kDouble);
+  model->set_compute_type(at::kDouble);
+  return model;
+}
+
+/// An interleaved sequence: latents of all parts, their time steps (0 for clean ones) and a text.
+struct TinyClip {
+  at::Tensor latents, timesteps, text;
+  int64_t repeats = 1;
+
+  at::Tensor run(models::VideoModel& model) const { return model.forward(latents, timesteps, text, repeats); }
+};
+
+inline TinyClip tiny_clip(const models::VideoConfig& config, int64_t chunks, int64_t repeats, int64_t batch,
+                          at::ScalarType type = at::kFloat) {
+  const int64_t parts = chunks * (repeats + 1) - 1;
+  TinyClip clip;
+  clip.latents = at::randn(
+      {batch, config.in_channels, parts * config.chunk_frames, config.latent_height, config.latent_width},
+      type);
+  clip.timesteps = at::rand({batch, parts}, type) * 1000;
+  for (int64_t part = repeats; part < parts; part += repeats + 1) clip.timesteps.select(1, part).zero_();
+  clip.text = at::randn({batch, config.text_length, config.text_dim}, type);
+  clip.repeats = repeats;
+  return clip;
+}
+
+/// The chunk-sized part at `index` of latents or velocities.
+inline at::Tensor part_of(const at::Tensor& latents, const models::VideoConfig& config, int64_t index) {
+  return latents.narrow(2, index * config.chunk_frames, config.chunk_frames);
 }
 
 }  // namespace lact::testing

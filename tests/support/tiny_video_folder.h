@@ -15,8 +15,8 @@ inline void save_tiny_video(const std::string& folder, uint64_t seed = 3) {
   models::save_video(folder, *make_video(tiny_video(), seed));
   models::save_codec(folder + "/codec", models::PixelCodec(1));
   models::WordEncoderConfig words;
-  words.text_dim = 8;
-  words.text_length = 6;
+  words.text_dim = 6;
+  words.text_length = 5;
   words.word_buckets = words.gram_buckets = 64;
   words.num_layers = 1;
   words.num_heads = 2;
