@@ -134,7 +134,8 @@ TEST_P(AuthorsGolden, NumbersMatch) {
 INSTANTIATE_TEST_SUITE_P(Folders, AuthorsGolden,
                          ::testing::Values("ops", "layers", "metrics", "baselines",
                                            "models/lact_llm_momentum",
-                                           "models/lact_llm_momentum_muon_lowrank", "models/lact_nvs_tiny"),
+                                           "models/lact_llm_momentum_muon_lowrank", "models/lact_nvs_tiny",
+                                           "models/wan_vae_tiny", "models/umt5_encoder_tiny"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '/', '_');
