@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "lact/base/memory_use.h"
@@ -13,10 +14,14 @@ namespace lact::cli {
 
 namespace {
 
-/// The first latent frame of a video is one frame, every other makes `temporal` frames.
-size_t frames_of_chunks(const LoadedVideo& video, int64_t chunks, bool from_the_start) {
-  const int64_t latent = chunks * video.model->config().chunk_frames;
-  return size_t(from_the_start ? video.codec->pixel_frames(latent) : latent * video.codec->temporal());
+/// Sizes of the frames to come. All are alike, so that an output need not be told of more than two.
+std::vector<io::ImageSize> film_frames(const LoadedVideo& video, int64_t chunks, bool from_the_start) {
+  const models::VideoConfig& config = video.model->config();
+  const int64_t latent = chunks * config.chunk_frames, side = video.codec->spatial();
+  const int64_t frames =
+      from_the_start ? video.codec->pixel_frames(latent) : latent * video.codec->temporal();
+  return std::vector<io::ImageSize>(size_t(std::min<int64_t>(frames, 2)),
+                                    {config.latent_height * side, config.latent_width * side});
 }
 
 /// [1, 3, frames, H, W] in [-1, 1]
@@ -30,15 +35,14 @@ Film make_film(const LoadedVideo& video, models::VideoSampling sampling, models:
                const FilmOrder& order, const FilmSettings& settings) {
   at::NoGradGuard no_grad;
   const auto start = std::chrono::steady_clock::now();
-  Film film;
-  film.height = video.model->config().latent_height * video.codec->spatial();
-  film.width = video.model->config().latent_width * video.codec->spatial();
-  const std::vector<io::ImageSize> sizes(frames_of_chunks(video, settings.chunks, sampling.chunks() == 0),
-                                         {film.height, film.width});
-  io::FrameOutput output(order.output, sizes, settings.fps);
+  const auto frames = film_frames(video, settings.chunks, sampling.chunks() == 0);
   const at::Tensor text = video.text->encode({sampling.prompt});
   const at::Tensor negative = sampling.with_negative ? video.text->encode({sampling.negative}) : at::Tensor();
   models::VideoSampler sampler(video.model, std::move(sampling), text, negative);
+  io::FrameOutput output(order.output, frames, settings.fps);
+  Film film;
+  film.height = frames.front().height;
+  film.width = frames.front().width;
   while (film.chunks < settings.chunks) {
     const auto chunk = sampler.next_chunk([&](int64_t steps) {
       settings.on_step(film.chunks, steps);
