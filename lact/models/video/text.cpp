@@ -20,9 +20,9 @@ Umt5TextEncoder::Umt5TextEncoder(std::shared_ptr<const Umt5Encoder> encoder, Tex
     : encoder_(std::move(encoder)), tokens_(std::move(tokens)), text_length_(text_length) {
   LACT_CHECK(text_length >= 1, "[text] texts of {} tokens, expected at least 1", text_length);
   const int64_t vocabulary = encoder_->config().vocabulary;
-  for (const int32_t id : {tokens_.end, tokens_.padding})
-    LACT_CHECK(id >= 0 && id < vocabulary, "[text] token {}, expected 0 to {}: vocabulary and encoder differ", id,
-               vocabulary - 1);
+  LACT_CHECK(tokens_.end >= 0 && tokens_.end < vocabulary,
+             "[text] the end token is {}, expected 0 to {}: vocabulary and encoder differ", tokens_.end,
+             vocabulary - 1);
 }
 
 at::Tensor Umt5TextEncoder::encode(const std::vector<std::string>& texts) const {

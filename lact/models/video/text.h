@@ -17,19 +17,17 @@ class TextEncoder : public torch::nn::Module {
   virtual int64_t text_length() const = 0;
   virtual int64_t text_dim() const = 0;
 
-  /// [B, text_length, text_dim], zeros after the end of a text. A text that is too long is cut. Also "" has one
-  /// token, which marks the end.
+  /// [B, text_length, text_dim], zeros after the end of a text. A text that is too long is cut. Also "" has
+  /// one token, which marks the end.
   virtual at::Tensor encode(const std::vector<std::string>& texts) const = 0;
 };
 
 /// Ids of a text's tokens, without a token for its end.
 using Tokenize = std::function<std::vector<int32_t>(const std::string& text)>;
 
-/// Tokens of a text and what encloses them.
 struct TextTokens {
   Tokenize tokenize;
-  int32_t end = 1;      ///< after every text
-  int32_t padding = 0;  ///< up to the length
+  int32_t end = 1;  ///< the token after every text
 };
 
 /// umT5 behind this interface. It is not trained: its weights are no parameters of this module, and no
