@@ -8,9 +8,9 @@
 
 #include "lact/io/image.h"
 #include "lact/io/safetensors.h"
-#include "lact/models/video/folder.h"
+#include "lact/models/video/state_file.h"
 #include "support/program.h"
-#include "support/tiny_video.h"
+#include "support/tiny_video_folder.h"
 
 namespace lact::cli {
 namespace {
@@ -36,7 +36,7 @@ class VideoProgram : public ::testing::Test {
   std::string quoted(const std::string& name) const { return "'" + path(name) + "'"; }
 
   std::string words(const std::string& more) const {
-    return "--threads 1 video generate --model " + quoted("model") + " --steps 2 " + more;
+    return "--threads 1 video generate --model " + quoted("model") + " " + more;
   }
   nlohmann::json generate(const std::string& more, const std::string& environment = "") const {
     const Outcome outcome = run_program(words("--json " + more), environment);
@@ -64,56 +64,79 @@ class VideoProgram : public ::testing::Test {
 };
 
 TEST_F(VideoProgram, MakesFramesChunkByChunk) {
-  const auto report = generate("--prompt 'a red ball' --chunks 3 -o " + quoted("frames/"));
+  const auto report = generate(
+      "--prompt 'a red ball' --chunks 3 --steps 3 --solver euler --shift 1.5 --guidance 2.5 --negative "
+      "blurry "
+      "--seed -4 --save-state " +
+      quoted("x.state") + " -o " + quoted("frames/"));
   const auto& video = report["videos"][0];
   EXPECT_EQ(video["chunks"], 3);
   EXPECT_EQ(video["frames"], 6);
   EXPECT_EQ(video["height"], 4);
   EXPECT_EQ(video["width"], 6);
   EXPECT_EQ(video["prompt"], "a red ball");
+  EXPECT_EQ(video["stopped"], false);
   EXPECT_EQ(video["resident_bytes"].size(), 3u);
   EXPECT_GT(video["resident_bytes"][2], 1'000'000);
   EXPECT_GE(report["peak_memory_bytes"], video["resident_bytes"][2]);
   const at::Tensor made = frames("frames");
-  EXPECT_EQ(made.sizes(), at::IntArrayRef({6, 4, 6, 3}));
+  ASSERT_EQ(made.sizes(), at::IntArrayRef({6, 4, 6, 3}));
   EXPECT_FALSE(made[0].equal(made[5]));
 
-  generate("--prompt 'a red ball' --chunks 3 -o " + quoted("again"));
-  EXPECT_TRUE(frames("again").equal(made));
-  for (const char* change : {"--seed 2", "--guidance 2", "--solver euler", "--negative blurry", "--shift 1",
-                             "--steps 3", "--precision bf16"}) {
-    fs::remove_all(path("other"));
-    generate(std::string("--prompt 'a red ball' --chunks 3 ") + change + " -o " + quoted("other"));
-    EXPECT_FALSE(frames("other").equal(made)) << change;
-  }
+  const auto model = models::load_video(path("model"));
+  const auto sampling = models::load_sampling(path("x.state"), *model, nullptr, models::fingerprint(*model));
+  EXPECT_EQ(sampling.prompt, "a red ball");
+  EXPECT_EQ(sampling.negative, "blurry");
+  EXPECT_EQ(sampling.seed, -4);
+  EXPECT_EQ(sampling.options, (models::SampleOptions{{models::SolverKind::euler, 3, 1.5}, 2.5}));
 }
 
 TEST_F(VideoProgram, ContinuesAsIfItHadNotStopped) {
-  generate("--prompt 'a red ball' --seed 9 --guidance 3 --chunks 4 -o " + quoted("whole"));
-  generate("--prompt 'a red ball' --seed 9 --guidance 3 --chunks 2 --save-state " + quoted("x.state") +
-           " -o " + quoted("first"));
-  const auto report =
-      run_program("--threads 1 video generate --model " + quoted("model") + " --chunks 2 --from-state " +
-                  quoted("x.state") + " -o " + quoted("second"));
-  EXPECT_EQ(report.exit_code, 0) << report.err;
-  EXPECT_THAT(report.out, HasSubstr("4 frames of 4 x 6 pixels, 2 chunks"));
+  const std::string start = "--prompt 'a red ball' --seed 9 --guidance 3 --steps 2 ";
+  generate(start + "--chunks 4 -o " + quoted("whole"));
+  generate(start + "--chunks 2 --save-state " + quoted("x.state") + " -o " + quoted("first"));
+  const std::string go_on = "--threads 1 video generate --chunks 2 --model " + quoted("model") +
+                            " --from-state " + quoted("x.state");
+  const Outcome rest = run_program(go_on + " -o " + quoted("second"));
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_THAT(rest.out, HasSubstr("4 frames of 4 x 6 pixels, 2 chunks"));
   EXPECT_TRUE(at::cat({frames("first"), frames("second")}).equal(frames("whole")));
 
   // The same beginning, another end.
-  const auto other = [&](const std::string& change) {
-    fs::remove_all(path("other"));
-    generate(change + " --chunks 2 --from-state " + quoted("x.state") + " -o " + quoted("other"));
-    return frames("other");
-  };
-  EXPECT_TRUE(other("").equal(frames("second")));
-  for (const char* change :
-       {"--seed 2", "--prompt 'a blue box'", "--negative blurry", "--guidance 1", "--steps 3"})
-    EXPECT_FALSE(other(change).equal(frames("second"))) << change;
+  const Outcome branch = run_program(go_on + " --prompt 'a blue box' --save-state " + quoted("y.state") +
+                                     " -o " + quoted("other"));
+  EXPECT_EQ(branch.exit_code, 0) << branch.err;
+  EXPECT_FALSE(frames("other").equal(frames("second")));
+  const auto model = models::load_video(path("model"));
+  const auto sampling = models::load_sampling(path("y.state"), *model, nullptr, models::fingerprint(*model));
+  EXPECT_EQ(sampling.prompt, "a blue box");
+  EXPECT_EQ(sampling.seed, 9);
+  EXPECT_EQ(sampling.options.solver.steps, 2);
+  EXPECT_EQ(sampling.chunks(), 4);
+}
+
+TEST_F(VideoProgram, ADecoderWithAMemoryGoesOnToo) {
+  // Of an autoencoder's latents, the first of a video is one frame, every other a group of them.
+  auto config = tiny_video();
+  config.in_channels = config.out_channels = models::vae_tiny().latent_channels;
+  config.latent_height = config.latent_width = 4;
+  models::save_video(path("model"), *make_video(config));
+  fs::remove_all(path("model/codec"));
+  models::save_codec(path("model/codec"),
+                     models::VaeCodec(std::make_shared<models::Vae>(models::vae_tiny())));
+  const int64_t side = 4 * models::vae_tiny().spatial(), step = models::vae_tiny().temporal();
+  const auto whole = generate("--prompt x --steps 1 --chunks 3 -o " + quoted("whole"));
+  EXPECT_EQ(whole["videos"][0]["frames"], 1 + 5 * step);
+  EXPECT_EQ(whole["videos"][0]["height"], side);
+  generate("--prompt x --steps 1 --chunks 1 --save-state " + quoted("x.state") + " -o " + quoted("first"));
+  generate("--chunks 2 --from-state " + quoted("x.state") + " -o " + quoted("second"));
+  EXPECT_EQ(frames("second").size(0), 4 * step);
+  EXPECT_TRUE(at::cat({frames("first"), frames("second")}).equal(frames("whole")));
 }
 
 TEST_F(VideoProgram, AFileOfPromptsGivesNumberedVideos) {
   write_file(path("prompts.txt"), "a red ball\r\n\n  \na blue box\n");
-  const auto report = generate("--chunks 1 --prompts " + quoted("prompts.txt") + " --save-state " +
+  const auto report = generate("--chunks 1 --steps 1 --prompts " + quoted("prompts.txt") + " --save-state " +
                                quoted("x.state") + " -o " + quoted("frames/"));
   ASSERT_EQ(report["videos"].size(), 2u);
   EXPECT_EQ(report["videos"][1]["prompt"], "a blue box");
@@ -121,13 +144,13 @@ TEST_F(VideoProgram, AFileOfPromptsGivesNumberedVideos) {
   EXPECT_EQ(frames("frames-000").size(0), 2);
   EXPECT_FALSE(frames("frames-000").equal(frames("frames-001")));
   EXPECT_TRUE(fs::exists(path("x-001.state")));
-  generate("--chunks 1 --prompt 'a blue box' -o " + quoted("alone"));
+  generate("--chunks 1 --steps 1 --prompt 'a blue box' -o " + quoted("alone"));
   EXPECT_TRUE(frames("frames-001").equal(frames("alone")));
 }
 
 TEST_F(VideoProgram, WritesVideosThroughFfmpeg) {
-  generate("--prompt x --chunks 2 --fps 8 -o " + quoted("x.mp4"), with_plain_ffmpeg());
-  generate("--prompt x --chunks 2 -o " + quoted("frames"));
+  generate("--prompt x --chunks 2 --steps 1 --fps 8 -o " + quoted("x.mp4"), with_plain_ffmpeg());
+  generate("--prompt x --chunks 2 --steps 1 -o " + quoted("frames"));
   const at::Tensor pixels = frames("frames").contiguous();
   EXPECT_EQ(read_file(path("x.mp4")),
             std::string(static_cast<const char*>(pixels.data_ptr()), size_t(pixels.nbytes())));
@@ -135,8 +158,8 @@ TEST_F(VideoProgram, WritesVideosThroughFfmpeg) {
 
 TEST_F(VideoProgram, AnInterruptKeepsWhatIsFinished) {
   // The signal comes when the third frame is there, inside of the second chunk or later.
-  const std::string command = words("--json --prompt x --chunks 100000 --save-state " + quoted("x.state") +
-                                    " -o " + quoted("frames"));
+  const std::string command = words("--json --prompt x --steps 2 --chunks 100000 --save-state " +
+                                    quoted("x.state") + " -o " + quoted("frames"));
   const std::string script = fmt::format(
       "'{}' {} >{} 2>{} & pid=$!; while [ ! -e {} ]; do sleep 0.05; done; kill -INT $pid; wait $pid",
       LACT_PROGRAM, command, quoted("out"), quoted("err"), quoted("frames/frame-00002.png"));
@@ -171,20 +194,22 @@ TEST_F(VideoProgram, MistakesAreSentences) {
   mistake("--prompt x --save-state /nowhere/x" + out, "/nowhere");
   write_file(path("empty.txt"), "\n\n");
   mistake("--prompts " + quoted("empty.txt") + out, "holds no prompt");
-  mistake("--prompts " + quoted("none.txt") + out, "none.txt");
-  mistake("--from-state " + quoted("none.state") + out, "none.state");
   write_file(path("bad.state"), "nothing");
   mistake("--from-state " + quoted("bad.state") + out, "bad.state");
   EXPECT_FALSE(fs::exists(path("frames")));
 
-  generate("--prompt x --chunks 1 --save-state " + quoted("x.state") + out);
+  generate("--prompt x --chunks 1 --steps 1 --save-state " + quoted("x.state") + out);
   mistake("--prompt x" + out, "holds frames already");
   save_tiny_video(path("model"), /*seed=*/4);
   mistake("--from-state " + quoted("x.state") + " -o " + quoted("more"), "was made by another model");
   expect_mistake("video generate --model " + quoted("none") + " --prompt x -o " + quoted("more"),
                  "is not a model folder");
+  models::save_codec(path("model/codec"), models::PixelCodec(2));
+  mistake("--prompt x -o " + quoted("more"), "the codec makes latents of 12 channels, but the model reads 3");
+  fs::remove_all(path("model/text"));
+  mistake("--prompt x -o " + quoted("more"), "the folder of the text encoder is missing");
   fs::remove_all(path("model/codec"));
-  mistake("--prompt x -o " + quoted("more"), "codec");
+  mistake("--prompt x -o " + quoted("more"), "the folder of the codec is missing");
 }
 
 }  // namespace

@@ -7,10 +7,7 @@
 #include <string>
 
 #include "lact/base/options.h"
-#include "lact/models/vae/codec.h"
-#include "lact/models/video/folder.h"
 #include "lact/models/video/model.h"
-#include "lact/models/video/word_encoder.h"
 
 namespace lact::testing {
 
@@ -25,8 +22,8 @@ inline models::VideoConfig tiny_video(models::VideoMixer mixer = models::VideoMi
   config.layer = models::video_layer(2, 1);
   config.cross_attention.num_heads = 2;
   config.feed_forward.hidden_dim = 48;
-  config.text_dim = 8;
-  config.text_length = 6;
+  config.text_dim = 6;
+  config.text_length = 5;
   config.frequency_dim = 16;
   config.in_channels = config.out_channels = 3;
   config.chunk_frames = 2;
@@ -84,20 +81,6 @@ inline TinyClip tiny_clip(const models::VideoConfig& config, int64_t chunks, int
 /// The chunk-sized part at `index` of latents or velocities.
 inline at::Tensor part_of(const at::Tensor& latents, const models::VideoConfig& config, int64_t index) {
   return latents.narrow(2, index * config.chunk_frames, config.chunk_frames);
-}
-
-/// A whole model folder.
-inline void save_tiny_video(const std::string& folder, uint64_t seed = 3) {
-  models::save_video(folder, *make_video(tiny_video(), seed));
-  models::save_codec(folder + "/codec", models::PixelCodec(1));
-  models::WordEncoderConfig words;
-  words.text_dim = 8;
-  words.text_length = 6;
-  words.word_buckets = words.gram_buckets = 64;
-  words.num_layers = 1;
-  words.num_heads = 2;
-  words.hidden_dim = 16;
-  models::save_word_encoder(folder + "/text", models::WordEncoder(words));
 }
 
 }  // namespace lact::testing

@@ -20,8 +20,8 @@ class Sampling : public ::testing::Test {
     options_.solver.steps = 3;
     options_.guidance = 4;
     at::manual_seed(1);
-    text_ = at::randn({1, 6, 8});
-    negative_ = at::randn({1, 4, 8});
+    text_ = at::randn({1, 5, 6});
+    negative_ = at::randn({1, 4, 6});
   }
 
   VideoSampler sampler(int64_t seed = 5) {

@@ -30,8 +30,8 @@ class SamplingFile : public ::testing::Test {
   SamplingFile() {
     options_.solver.steps = 2;
     at::manual_seed(1);
-    text_ = at::randn({1, 6, 8});
-    negative_ = at::randn({1, 4, 8});
+    text_ = at::randn({1, 5, 6});
+    negative_ = at::randn({1, 4, 6});
   }
 
   VideoSampler sampler() {
