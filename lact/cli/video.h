@@ -1,12 +1,9 @@
 // The verbs of `lact video`, one file each, and what they share.
 #pragma once
 
-#include <memory>
 #include <string>
 
-#include "lact/models/vae/codec.h"
-#include "lact/models/video/model.h"
-#include "lact/models/video/text.h"
+#include "lact/train/tasks/video_parts.h"
 
 namespace CLI {
 class App;
@@ -14,7 +11,9 @@ class App;
 
 namespace lact::cli {
 
+void add_video_eval(CLI::App& task);
 void add_video_generate(CLI::App& task, int& exit_code);
+void add_video_train(CLI::App& task, int& exit_code);
 
 /// Which model to run, and how.
 struct VideoWords {
@@ -25,11 +24,7 @@ void add_video_options(CLI::App& verb, VideoWords& words);
 /// The weights that come with the program; "" where there are none.
 std::string shipped_video();
 
-/// A model with what turns latents into pixels and words into numbers.
-struct LoadedVideo {
-  std::shared_ptr<models::VideoModel> model;
-  std::shared_ptr<models::VideoCodec> codec;
-  std::shared_ptr<models::TextEncoder> text;
+struct LoadedVideo : train::VideoParts {
   std::string path;  ///< the folder
   std::string fingerprint;
 };

@@ -31,7 +31,7 @@ class CrossAttention : public torch::nn::Module {
 at::Tensor modulated_norm(const at::Tensor& x, const at::Tensor& modulation, int64_t shift, int64_t scale,
                           double epsilon);
 
-class VideoBlock : public torch::nn::Module, public nn::RecomputesCheaply {
+class VideoBlock : public torch::nn::Module, public nn::Recomputes {
  public:
   explicit VideoBlock(const VideoConfig& config);
 
