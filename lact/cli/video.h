@@ -9,11 +9,20 @@ namespace CLI {
 class App;
 }
 
+namespace lact::train {
+struct VideoClipsOptions;
+}
+
 namespace lact::cli {
 
 void add_video_eval(CLI::App& task);
 void add_video_generate(CLI::App& task, int& exit_code);
 void add_video_train(CLI::App& task, int& exit_code);
+
+/// --clips and what else says which clips are watched; their length and size are the verb's business.
+void add_clip_fields(CLI::App& verb, train::VideoClipsOptions& clips);
+/// Throws a sentence for an option that would be ignored.
+void check_clip_fields(const CLI::App& verb, const train::VideoClipsOptions& clips);
 
 /// Which model to run, and how.
 struct VideoWords {
