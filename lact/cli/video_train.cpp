@@ -45,13 +45,7 @@ int run_video_train(const CLI::App& verb, VideoTrainWords& words) {
     return finish_training(train::resume_video_run(options), "video", options.folder);
   }
   auto& run = words.run;
-  const bool from_files = !run.clips.files.paths.empty();
-  for (const auto* option : verb.get_options())
-    LACT_CHECK(
-        option->count() == 0 || option->get_group() != (from_files ? "Made-up clips" : "Clips on the disk"),
-        from_files ? "[train] {} is for made-up clips, but --clips names files"
-                   : "[train] {} is for clips on the disk: name them by --clips",
-        option->get_name());
+  check_clip_fields(verb, run.clips);
   run.model = video_model_config(verb, words);
   run.stages = read_stages(words.stages, words.stage);
   if (words.place.dry_run) {
@@ -64,10 +58,6 @@ int run_video_train(const CLI::App& verb, VideoTrainWords& words) {
 void add_clip_options(CLI::App& verb, VideoTrainWords& words) {
   auto& run = words.run;
   const char* const clips = "Clips";
-  verb.add_option("--clips", run.clips.files.paths,
-                  "Videos, folders of frames, folders with these below them, or .jsonl lists; without any, "
-                  "clips are made up")
-      ->group(clips);
   verb.add_option(
           "--stage", words.stages,
           "A stage, such as steps=2000,chunks=4,clips=8; may be given repeatedly, what it does not say "
@@ -83,9 +73,7 @@ void add_clip_options(CLI::App& verb, VideoTrainWords& words) {
   number("--batch", words.stage.clips, "Clips of a batch");
   number("--valid-clips", run.valid_clips, "Clips of a validation; 0 is none");
   number("--read-threads", run.clips.read_threads, "Threads that read or make clips beside the training");
-  add_fields(verb, run.clips.stories, "Made-up clips",
-             {"chunks", "chunk_frames", "first_chunk_short", "height", "width", "fps"});
-  add_fields(verb, run.clips.files, "Clips on the disk", {"paths"});
+  add_clip_fields(verb, run.clips);
   verb.add_option("--cache", run.clips.cache,
                   "folder for latents; by default latents/ of the run where the codec is an autoencoder")
       ->group("Clips on the disk");
