@@ -18,6 +18,7 @@ namespace lact::cli {
 void add_video_eval(CLI::App& task);
 void add_video_generate(CLI::App& task, int& exit_code);
 void add_video_train(CLI::App& task, int& exit_code);
+void add_video_train_codec(CLI::App& task, int& exit_code);
 
 /// --clips and what else says which clips are watched; their length and size are the verb's business.
 void add_clip_fields(CLI::App& verb, train::VideoClipsOptions& clips);

@@ -64,8 +64,8 @@ Json reappearance_json(const data::ReappearanceScore& one) {
           {"by_gap", gaps}};
 }
 
-Json score_json(const ScoredVideo& model, const eval::DenoisingScore& score,
-                const std::vector<double>& timesteps) {
+Json video_score_json(const ScoredVideo& model, const eval::DenoisingScore& score,
+                      const std::vector<double>& timesteps) {
   Json json = {{"name", model.name},      {"folder", model.folder},
                {"mixer", model.mixer},    {"parameters", model.parameters},
                {"mean", score.mean()},    {"by_chunk", score.by_chunk()},
@@ -93,7 +93,8 @@ Evaluation show(const VideoEvaluation& result) {
                 {"options", options::write(result.options)},
                 {"models", Json::array()}};
   for (size_t i = 0; i < result.scores.size(); ++i)
-    shown.json["models"].push_back(score_json(result.models[i], result.scores[i], result.options.timesteps));
+    shown.json["models"].push_back(
+        video_score_json(result.models[i], result.scores[i], result.options.timesteps));
   shown.plots[""] = eval::denoising_plot(result.scores, result.options.timesteps);
   for (size_t level = 0; level < result.options.timesteps.size(); ++level)
     shown.plots[fmt::format("_{:g}", result.options.timesteps[level])] =
