@@ -33,7 +33,7 @@ int run_nvs_train(const CLI::App& verb, NvsTrainWords& words) {
   const auto options = words.place.options();
   if (!words.place.resume.empty()) {
     check_resume(verb);
-    return finish_training(train::resume_nvs_run(options), "nvs", options.folder);
+    return finish_training(train::resume_nvs_run(options), "nvs train", options.folder);
   }
   check_initial_model(verb, words.place);
   auto& run = words.run;
@@ -44,7 +44,7 @@ int run_nvs_train(const CLI::App& verb, NvsTrainWords& words) {
     std::cout << plan_text(run);
     return 0;
   }
-  return finish_training(start_run(run, options, words.place.initial_model), "nvs", options.folder);
+  return finish_training(start_run(run, options, words.place.initial_model), "nvs train", options.folder);
 }
 
 }  // namespace

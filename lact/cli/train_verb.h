@@ -50,7 +50,7 @@ std::vector<Stage> read_stages(const std::vector<std::string>& texts, const Stag
   return stages;
 }
 
-/// Prints the result and gives the exit code; `task` is the word after `lact`.
-int finish_training(const train::TrainResult& result, const std::string& task, const std::string& folder);
+/// Prints the result and gives the exit code; `verb` is what stands after `lact`, such as "nvs train".
+int finish_training(const train::TrainResult& result, const std::string& verb, const std::string& folder);
 
 }  // namespace lact::cli

@@ -42,7 +42,7 @@ int run_video_train(const CLI::App& verb, VideoTrainWords& words) {
   const auto options = words.place.options();
   if (!words.place.resume.empty()) {
     check_resume(verb);
-    return finish_training(train::resume_video_run(options), "video", options.folder);
+    return finish_training(train::resume_video_run(options), "video train", options.folder);
   }
   auto& run = words.run;
   check_clip_fields(verb, run.clips);
@@ -52,7 +52,7 @@ int run_video_train(const CLI::App& verb, VideoTrainWords& words) {
     std::cout << plan_text(run);
     return 0;
   }
-  return finish_training(start_run(run, options, words.place.initial_model), "video", options.folder);
+  return finish_training(start_run(run, options, words.place.initial_model), "video train", options.folder);
 }
 
 void add_clip_options(CLI::App& verb, VideoTrainWords& words) {

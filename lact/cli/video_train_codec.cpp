@@ -37,11 +37,11 @@ int run_train_codec(const CLI::App& verb, CodecTrainWords& words) {
   const auto options = words.place.options();
   if (!words.place.resume.empty()) {
     check_resume(verb);
-    return finish_training(train::resume_codec_run(options), "video", options.folder);
+    return finish_training(train::resume_codec_run(options), "video train-codec", options.folder);
   }
   check_clip_fields(verb, words.run.clips);
   words.run.model = vae_config(words);
-  return finish_training(train::start_run(words.run, options), "video", options.folder);
+  return finish_training(train::start_run(words.run, options), "video train-codec", options.folder);
 }
 
 }  // namespace
