@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "lact/base/format.h"
 #include "lact/cli/video_eval.h"
 #include "lact/eval/html_report.h"

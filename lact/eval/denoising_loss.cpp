@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "lact/base/error.h"

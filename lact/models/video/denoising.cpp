@@ -2,8 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <utility>
+
 #include "lact/base/error.h"
-#include "lact/models/video/flow.h"
 
 namespace lact::models {
 

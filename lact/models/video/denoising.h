@@ -2,8 +2,7 @@
 // it, or all chunks after the first ones made up by the model.
 #pragma once
 
-#include <functional>
-
+#include "lact/models/video/flow.h"
 #include "lact/models/video/model.h"
 #include "lact/models/video/sample.h"
 

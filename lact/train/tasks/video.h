@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -104,7 +106,7 @@ class VideoTask : public Task {
   /// Mean squared error of the velocity on held-out clips at the timesteps of the paper's evaluation, over
   /// all chunks and of the last one, in the size of the present stage.
   std::map<std::string, double> validate() override;
-  /// The transformer, codec/ and text/.
+  /// The transformer and, if it is trained, text/.
   void export_model(const std::string& folder) override;
 
  private:

@@ -47,7 +47,8 @@ VideoParts first_parts(VideoRun& run, const std::string& initial_model) {
   const auto brings = [&](const char* part) {
     return !initial_model.empty() && fs::is_directory(part_folder(initial_model, part));
   };
-  if (run.codec == "pixels" && brings("codec")) run.codec = fs::absolute(part_folder(initial_model, "codec"));
+  if (run.codec == "pixels" && brings("codec"))
+    run.codec = fs::absolute(part_folder(initial_model, "codec")).string();
   parts.codec = codec_by_name(run.codec, run.model);
   at::manual_seed(uint64_t(run.training.seed));
   parts.model = initial_model.empty() ? std::make_shared<models::VideoModel>(run.model)
@@ -57,7 +58,7 @@ VideoParts first_parts(VideoRun& run, const std::string& initial_model) {
     if (const auto* words = dynamic_cast<const models::WordEncoder*>(parts.text.get())) {
       run.words = words->config();
     } else {
-      run.text = fs::absolute(part_folder(initial_model, "text"));
+      run.text = fs::absolute(part_folder(initial_model, "text")).string();
     }
   } else {
     parts.text = text_by_name(run);
