@@ -98,20 +98,22 @@ void check_shapes(const std::vector<VideoStage>& stages, const VideoParts& parts
   }
 }
 
-VideoTask::VideoTask(VideoParts parts, OpenClips open_clips, const VideoTaskOptions& options)
-    : parts_(std::move(parts)),
-      learner_(std::make_shared<VideoLearner>(parts_)),
-      open_clips_(std::move(open_clips)),
-      options_(options) {
+VideoTask::VideoTask(VideoParts parts, const OpenClips& open_clips, const VideoTaskOptions& options)
+    : parts_(std::move(parts)), learner_(std::make_shared<VideoLearner>(parts_)), options_(options) {
   options_.learning.check();
   check_shapes(options_.stages, parts_);
+  for (const VideoStage& stage : options_.stages) {
+    const data::ClipShape shape = clip_shape(parts_, stage);
+    clips_.push_back({open_clips(stage, shape, data::ClipPart::train),
+                      options_.valid_clips > 0 ? open_clips(stage, shape, data::ClipPart::valid) : nullptr});
+  }
   if (options_.learning.train == TrainedPart::attention)
     for (auto& item : learner_->named_parameters())
       item.value().set_requires_grad(models::is_self_attention_parameter(item.key()));
 }
 
-const VideoStage& VideoTask::stage_of(int64_t batch) const {
-  return stage_of_batch(options_.stages, batch, options_.accumulate);
+size_t VideoTask::stage_number(int64_t batch) const {
+  return size_t(&stage_of_batch(options_.stages, batch, options_.accumulate) - options_.stages.data());
 }
 
 double VideoTask::rate_factor(const std::string& parameter) const {
@@ -119,8 +121,7 @@ double VideoTask::rate_factor(const std::string& parameter) const {
   return factor > 0 && models::is_lact_parameter(parameter) ? factor : 1;
 }
 
-data::SampleMaker VideoTask::latents_of(const VideoStage& stage, data::ClipPart part) const {
-  const auto source = open_clips_(stage, clip_shape(parts_, stage), part);
+data::SampleMaker VideoTask::latents_of(const Clips& source) const {
   const auto codec = parts_.codec;
   const auto encode = [codec](const at::Tensor& frames) { return latents_of_frames(*codec, frames); };
   if (!options_.cache.empty())
@@ -134,10 +135,10 @@ data::SampleMaker VideoTask::latents_of(const VideoStage& stage, data::ClipPart 
 
 at::Tensor VideoTask::loss(int64_t number) {
   const VideoStage& stage = stage_of(number);
-  if (streamed_ != &stage) {
-    stream_ = std::make_unique<data::ClipStream>(latents_of(stage, data::ClipPart::train), stage.clips,
+  if (streamed_ != stage_number(number)) {
+    streamed_ = stage_number(number);
+    stream_ = std::make_unique<data::ClipStream>(latents_of(clips_[*streamed_].train), stage.clips,
                                                  data::StreamOptions{.threads = options_.read_threads});
-    streamed_ = &stage;
   }
   data::ClipBatch batch = stream_->take(number);
   last_batch_ = number;
@@ -174,7 +175,7 @@ std::map<std::string, double> VideoTask::validate() {
   if (options_.valid_clips == 0) return {};
   at::NoGradGuard no_grad;
   const VideoStage& stage = stage_of(last_batch_);
-  const data::SampleMaker clips = latents_of(stage, data::ClipPart::valid);
+  const data::SampleMaker clips = latents_of(clips_[stage_number(last_batch_)].valid);
   const int64_t at_once = std::min(kValidClipsAtOnce, options_.valid_clips);
   double all = 0, last = 0;
   int64_t seen = 0;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,7 +79,7 @@ void check_stages(const std::vector<VideoStage>& stages, int64_t steps);
 /// The same for what depends on the model and its codec.
 void check_shapes(const std::vector<VideoStage>& stages, const VideoParts& parts);
 
-/// Clips of a shape, of one part or the other; called for every stage.
+/// Clips of a shape, of one part or the other; called for every stage, before training.
 using OpenClips = std::function<std::shared_ptr<const data::ClipSource>(
     const VideoStage& stage, const data::ClipShape& shape, data::ClipPart part)>;
 
@@ -95,7 +96,7 @@ struct VideoTaskOptions {
 
 class VideoTask : public Task {
  public:
-  VideoTask(VideoParts parts, OpenClips open_clips, const VideoTaskOptions& options);
+  VideoTask(VideoParts parts, const OpenClips& open_clips, const VideoTaskOptions& options);
 
   torch::nn::Module& model() override { return *learner_; }
   at::Tensor loss(int64_t batch) override;
@@ -110,15 +111,21 @@ class VideoTask : public Task {
   void export_model(const std::string& folder) override;
 
  private:
-  const VideoStage& stage_of(int64_t batch) const;
-  data::SampleMaker latents_of(const VideoStage& stage, data::ClipPart part) const;
+  using Clips = std::shared_ptr<const data::ClipSource>;
+  struct StageClips {
+    Clips train, valid;
+  };
+
+  size_t stage_number(int64_t batch) const;
+  const VideoStage& stage_of(int64_t batch) const { return options_.stages[stage_number(batch)]; }
+  data::SampleMaker latents_of(const Clips& clips) const;
   void write_samples(const data::ClipBatch& batch, const at::Tensor& text);
 
   VideoParts parts_;
   std::shared_ptr<torch::nn::Module> learner_;  ///< model and text encoder together
-  OpenClips open_clips_;
   VideoTaskOptions options_;
-  const VideoStage* streamed_ = nullptr;  ///< the stage of stream_
+  std::vector<StageClips> clips_;   ///< of the stages
+  std::optional<size_t> streamed_;  ///< the stage of stream_
   std::unique_ptr<data::ClipStream> stream_;
   int64_t last_batch_ = 0;  ///< trained on
 };

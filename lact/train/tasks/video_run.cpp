@@ -151,7 +151,8 @@ TrainResult start_run(const VideoRun& given, const RunOptions& where, const std:
   const VideoParts parts = first_parts(run, initial_model);
   if (run.learning.new_rate == 0)
     run.learning.new_rate = !initial_model.empty() && has_new_memory(*parts.model) ? kRateOfNewMemory : 1;
-  if (run.clips.cache.empty() && !run.clips.files.paths.empty() && parts.codec->temporal() > 1)
+  const bool takes_time = dynamic_cast<const models::PixelCodec*>(parts.codec.get()) == nullptr;
+  if (run.clips.cache.empty() && !run.clips.files.paths.empty() && takes_time)
     run.clips.cache = fs::absolute(part_folder(where.folder, "latents")).lexically_normal().string();
   const auto task = make_video_task(run, parts, where.folder);
   models::save_video_config(where.folder, run.model);
