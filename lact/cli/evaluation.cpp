@@ -31,6 +31,24 @@ std::vector<NamedFolder> named_folders(const std::vector<std::string>& words) {
   return result;
 }
 
+std::string text_table(const std::vector<std::string>& header,
+                       const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const auto& cell : header) widths.push_back(cell.size());
+  for (const auto& row : rows)
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string text;
+  const auto line = [&](const std::vector<std::string>& cells) {
+    for (size_t i = 0; i < cells.size(); ++i)
+      text +=
+          i == 0 ? fmt::format("{:<{}}", cells[i], widths[i]) : fmt::format("  {:>{}}", cells[i], widths[i]);
+    text += "\n";
+  };
+  line(header);
+  for (const auto& row : rows) line(row);
+  return text;
+}
+
 void create_output_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

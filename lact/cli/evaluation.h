@@ -24,6 +24,10 @@ struct Evaluation {
   std::map<std::string, eval::Plot> plots;  ///< by the ending of the file's name
 };
 
+/// The first column to the left, the others to the right.
+std::string text_table(const std::vector<std::string>& header,
+                       const std::vector<std::vector<std::string>>& rows);
+
 /// Makes the folder if it is missing.
 void create_output_folder(const std::string& folder);
 

@@ -4,7 +4,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "lact/base/options.h"
 
@@ -16,15 +19,17 @@ inline std::string option_name(std::string field) {
   return "--" + field;
 }
 
-/// Adds one option per field of `value`, and of structs inside it; `value` must live until the program has
-/// been parsed.
+/// Adds one option per field of `value`, and of structs inside it, but for those that `without` names;
+/// `value` must live until the program has been parsed.
 template <options::Struct T>
-void add_fields(CLI::App& verb, T& value, const std::string& group) {
+void add_fields(CLI::App& verb, T& value, const std::string& group,
+                const std::vector<std::string_view>& without = {}) {
   value.visit([&](const char* name, auto& field, const char* help) {
     using Field = std::remove_reference_t<decltype(field)>;
     CLI::Option* option = nullptr;
+    if (std::find(without.begin(), without.end(), name) != without.end()) return;
     if constexpr (options::Struct<Field>) {
-      add_fields(verb, field, group);
+      add_fields(verb, field, group, without);
       return;
     } else if constexpr (std::is_same_v<Field, bool>) {
       const std::string plain = option_name(name);

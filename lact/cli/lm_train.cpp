@@ -39,7 +39,7 @@ int run_train(const CLI::App& verb, TrainWords& words) {
   const auto options = words.place.options();
   if (!words.place.resume.empty()) {
     check_resume(verb);
-    return finish_training(resume_run(options), "lm", options.folder);
+    return finish_training(resume_run(options), "lm train", options.folder);
   }
   // Nothing that is given may be ignored.
   check_option_groups(verb, words.run.data.data.empty() ? "Built-in text" : "Text files");
@@ -54,7 +54,8 @@ int run_train(const CLI::App& verb, TrainWords& words) {
     std::cout << plan_text(words.run);
     return 0;
   }
-  return finish_training(start_run(words.run, options, words.place.initial_model), "lm", options.folder);
+  return finish_training(start_run(words.run, options, words.place.initial_model), "lm train",
+                         options.folder);
 }
 
 }  // namespace

@@ -42,25 +42,6 @@ std::vector<std::vector<std::string>> score_rows(const std::vector<eval::ViewSum
   return rows;
 }
 
-/// The first column to the left, the others to the right.
-std::string text_table(const std::vector<std::string>& header,
-                       const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const auto& cell : header) widths.push_back(cell.size());
-  for (const auto& row : rows)
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  std::string text;
-  const auto line = [&](const std::vector<std::string>& cells) {
-    for (size_t i = 0; i < cells.size(); ++i)
-      text +=
-          i == 0 ? fmt::format("{:<{}}", cells[i], widths[i]) : fmt::format("  {:>{}}", cells[i], widths[i]);
-    text += "\n";
-  };
-  line(header);
-  for (const auto& row : rows) line(row);
-  return text;
-}
-
 /// Of a score or of a summary.
 template <class Score>
 Json score_json(const Score& one) {

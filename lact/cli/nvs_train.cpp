@@ -28,42 +28,23 @@ models::NvsConfig nvs_model_config(const NvsTrainWords& words) {
   return std::get<models::NvsConfig>(config);
 }
 
-/// "steps=2000,size=64,inputs=4"
-train::NvsStage read_stage(const std::string& text, size_t number, const train::NvsStage& defaults) {
-  train::NvsStage stage = defaults;
-  size_t begin = 0;
-  while (begin <= text.size()) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    options::read(options::parse_assignment(text.substr(begin, end - begin)), stage,
-                  fmt::format("stage {}", number));
-    begin = end + 1;
-  }
-  return stage;
-}
-
 int run_nvs_train(const CLI::App& verb, NvsTrainWords& words) {
   keep_freed_memory();
   const auto options = words.place.options();
   if (!words.place.resume.empty()) {
     check_resume(verb);
-    return finish_training(train::resume_nvs_run(options), "nvs", options.folder);
+    return finish_training(train::resume_nvs_run(options), "nvs train", options.folder);
   }
   check_initial_model(verb, words.place);
   auto& run = words.run;
   if (!run.scenes.meshes.empty() && verb.get_option("--mesh-share")->count() == 0) run.scenes.mesh_share = 1;
   run.model = nvs_model_config(words);
-  run.stages = {words.stage};
-  if (!words.stages.empty()) {
-    run.stages.clear();
-    for (const std::string& text : words.stages) {
-      run.stages.push_back(read_stage(text, run.stages.size() + 1, words.stage));
-    }
-  }
+  run.stages = read_stages(words.stages, words.stage);
   if (words.place.dry_run) {
     std::cout << plan_text(run);
     return 0;
   }
-  return finish_training(start_run(run, options, words.place.initial_model), "nvs", options.folder);
+  return finish_training(start_run(run, options, words.place.initial_model), "nvs train", options.folder);
 }
 
 }  // namespace

@@ -55,9 +55,9 @@ void check_initial_model(const CLI::App& verb, const TrainPlace& place) {
   }
 }
 
-int finish_training(const train::TrainResult& result, const std::string& task, const std::string& folder) {
+int finish_training(const train::TrainResult& result, const std::string& verb, const std::string& folder) {
   if (!result.finished) {
-    log::info("stopped after step {}; go on with: lact {} train --resume {}", result.step, task, folder);
+    log::info("stopped after step {}; go on with: lact {} --resume {}", result.step, verb, folder);
     return kExitInterrupted;
   }
   nlohmann::ordered_json json = {

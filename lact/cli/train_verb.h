@@ -3,8 +3,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
+#include "lact/base/options.h"
 #include "lact/nn/recompute.h"
 #include "lact/train/precision.h"
 #include "lact/train/trainer.h"
@@ -28,7 +31,26 @@ void check_resume(const CLI::App& verb);
 /// --init brings its own model: --config and --set would be ignored.
 void check_initial_model(const CLI::App& verb, const TrainPlace& place);
 
-/// Prints the result and gives the exit code; `task` is the word after `lact`.
-int finish_training(const train::TrainResult& result, const std::string& task, const std::string& folder);
+/// One stage for each text like "steps=2000,size=64"; what it does not say is as in `defaults`. Without any
+/// text, `defaults` is the only stage.
+template <class Stage>
+std::vector<Stage> read_stages(const std::vector<std::string>& texts, const Stage& defaults) {
+  if (texts.empty()) return {defaults};
+  std::vector<Stage> stages;
+  for (const std::string& text : texts) {
+    Stage stage = defaults;
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find(',', begin), text.size());
+      options::read(options::parse_assignment(text.substr(begin, end - begin)), stage,
+                    fmt::format("stage {}", stages.size() + 1));
+      begin = end + 1;
+    }
+    stages.push_back(stage);
+  }
+  return stages;
+}
+
+/// Prints the result and gives the exit code; `verb` is what stands after `lact`, such as "nvs train".
+int finish_training(const train::TrainResult& result, const std::string& verb, const std::string& folder);
 
 }  // namespace lact::cli

@@ -13,7 +13,10 @@ void add_video(CLI::App& program, int& exit_code) {
   task->require_subcommand(0, 1);
   show_help_when_alone(*task);
   task->fallthrough();
+  add_video_train(*task, exit_code);
+  add_video_train_codec(*task, exit_code);
   add_video_generate(*task, exit_code);
+  add_video_eval(*task);
 }
 
 }  // namespace lact::cli

@@ -1,20 +1,29 @@
 // The verbs of `lact video`, one file each, and what they share.
 #pragma once
 
-#include <memory>
 #include <string>
 
-#include "lact/models/vae/codec.h"
-#include "lact/models/video/model.h"
-#include "lact/models/video/text.h"
+#include "lact/train/tasks/video_parts.h"
 
 namespace CLI {
 class App;
 }
 
+namespace lact::train {
+struct VideoClipsOptions;
+}
+
 namespace lact::cli {
 
+void add_video_eval(CLI::App& task);
 void add_video_generate(CLI::App& task, int& exit_code);
+void add_video_train(CLI::App& task, int& exit_code);
+void add_video_train_codec(CLI::App& task, int& exit_code);
+
+/// --clips and what else says which clips are watched; their length and size are the verb's business.
+void add_clip_fields(CLI::App& verb, train::VideoClipsOptions& clips);
+/// Throws a sentence for an option that would be ignored.
+void check_clip_fields(const CLI::App& verb, const train::VideoClipsOptions& clips);
 
 /// Which model to run, and how.
 struct VideoWords {
@@ -25,11 +34,7 @@ void add_video_options(CLI::App& verb, VideoWords& words);
 /// The weights that come with the program; "" where there are none.
 std::string shipped_video();
 
-/// A model with what turns latents into pixels and words into numbers.
-struct LoadedVideo {
-  std::shared_ptr<models::VideoModel> model;
-  std::shared_ptr<models::VideoCodec> codec;
-  std::shared_ptr<models::TextEncoder> text;
+struct LoadedVideo : train::VideoParts {
   std::string path;  ///< the folder
   std::string fingerprint;
 };

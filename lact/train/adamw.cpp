@@ -44,11 +44,13 @@ struct Blocks {
 
 }  // namespace
 
-AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options) : options_(options) {
+AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor)
+    : options_(options) {
   for (const auto& item : model.named_parameters()) {
     if (!item.value().requires_grad()) continue;
     const at::Tensor zeros = at::zeros_like(item.value()).detach();
-    slots_.push_back({item.key(), item.value(), zeros, zeros.clone()});
+    slots_.push_back(
+        {item.key(), item.value(), zeros, zeros.clone(), rate_factor ? rate_factor(item.key()) : 1});
   }
 }
 
@@ -83,14 +85,14 @@ double AdamW::gradient_norm() const {
 
 void AdamW::scale_gradients(double factor) { gradient_factor_ *= factor; }
 
-void AdamW::step(double rate) {
+void AdamW::step(double step_rate) {
   at::NoGradGuard no_grad;
   ++steps_;
   const double mean_share = 1 - std::pow(options_.beta1, double(steps_));
   const double square_share = 1 - std::pow(options_.beta2, double(steps_));
   Blocks blocks;
   for (size_t i = 0; i < slots_.size(); ++i) {
-    auto& [name, parameter, mean, square] = slots_[i];
+    auto& [name, parameter, mean, square, rate_factor] = slots_[i];
     const at::Tensor& gradient = parameter.grad();
     if (!gradient.defined()) continue;
     if (ops::fused_paths() && is_plain(parameter) && is_plain(gradient) && is_plain(mean) &&
@@ -102,23 +104,26 @@ void AdamW::step(double rate) {
     const at::Tensor scaled = gradient_factor_ == 1 ? gradient : gradient * gradient_factor_;
     mean.lerp_(scaled, 1 - options_.beta1);
     square.mul_(options_.beta2).addcmul_(scaled, scaled, 1 - options_.beta2);
+    const double rate = step_rate * rate_factor;
     if (is_decayed(parameter)) parameter.mul_(1 - rate * options_.weight_decay);
     const at::Tensor size = (square / square_share).sqrt_().add_(options_.epsilon);
     parameter.addcdiv_(mean, size, -rate / mean_share);
   }
 
-  const kernels::AdamWStep vector = {float(gradient_factor_),  float(1 - options_.beta1),
-                                     float(options_.beta2),    float(1 - options_.beta2),
-                                     float(1 / square_share),  1,
-                                     float(rate / mean_share), float(options_.epsilon)};
-  auto matrix = vector;
-  matrix.keep = float(1 - rate * options_.weight_decay);
+  const auto kernel_step = [&](const Slot& slot) {
+    const double rate = step_rate * slot.rate_factor;
+    return kernels::AdamWStep{
+        float(gradient_factor_),  float(1 - options_.beta1),
+        float(options_.beta2),    float(1 - options_.beta2),
+        float(1 / square_share),  is_decayed(slot.parameter) ? float(1 - rate * options_.weight_decay) : 1,
+        float(rate / mean_share), float(options_.epsilon)};
+  };
   const auto run = kernels::adamw_kernels().step;
   blocks.for_each([&](const Blocks::Block& block, size_t) {
     const Slot& slot = slots_[block.tensor];
     const auto from = [&](const at::Tensor& x) { return x.data_ptr<float>() + block.first; };
-    run(is_decayed(slot.parameter) ? matrix : vector, from(slot.parameter), from(slot.parameter.grad()),
-        from(slot.mean), from(slot.square), block.count);
+    run(kernel_step(slot), from(slot.parameter), from(slot.parameter.grad()), from(slot.mean),
+        from(slot.square), block.count);
   });
   gradient_factor_ = 1;
 }

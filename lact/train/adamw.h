@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,9 +32,13 @@ struct AdamWOptions {
   bool operator==(const AdamWOptions&) const = default;
 };
 
+/// The rate of a parameter of this name, as a multiple of the step's.
+using RateFactor = std::function<double(const std::string& parameter)>;
+
 class AdamW {
  public:
-  AdamW(const torch::nn::Module& model, const AdamWOptions& options);
+  /// Parameters that need no gradient stay as they are. Without rate_factor all have the same rate.
+  AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor = {});
 
   void zero_gradients();
 
@@ -54,6 +59,7 @@ class AdamW {
   struct Slot {
     std::string name;
     at::Tensor parameter, mean, square;
+    double rate_factor;
   };
   AdamWOptions options_;
   std::vector<Slot> slots_;

@@ -20,6 +20,9 @@ class Task {
   /// position of a run is a count.
   virtual at::Tensor loss(int64_t batch) = 0;
 
+  /// The learning rate of a parameter, as a multiple of the run's.
+  virtual double rate_factor(const std::string& /*parameter*/) const { return 1; }
+
   virtual int64_t tokens_of_batch(int64_t batch) const = 0;
   virtual double flops_of_batch(int64_t batch) const = 0;  ///< forward and backward
 

@@ -46,7 +46,8 @@ class Training {
         run_(run),
         checkpoints_((fs::path(run.folder) / "checkpoints").string(), options.keep),
         schedule_{options.rate, options.rate_floor, options.warmup, options.steps},
-        optimizer_(task.model(), options.adamw) {
+        optimizer_(task.model(), options.adamw,
+                   [&task](const std::string& parameter) { return task.rate_factor(parameter); }) {
     if (options.ema > 0) ema_.emplace(task.model(), options.ema);
   }
 

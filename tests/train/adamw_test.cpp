@@ -115,6 +115,19 @@ TEST(AdamWTest, GradientsInAnyLayoutAndMissingOnes) {
   for (size_t i = 0; i < model.all.size(); ++i) EXPECT_LT(difference(model.all[i], other.all[i]), 1e-6);
 }
 
+TEST(AdamWTest, AParameterMayHaveARateOfItsOwn) {
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    Parameters model(type), faster(type);
+    AdamW optimizer(model, {}, [](const std::string& name) { return name == "p3" ? 10.0 : 1.0; });
+    AdamW all_faster(faster, {});
+    for (auto* one : {&model, &faster}) one->draw_gradients(5, 1);
+    optimizer.step(0.01);
+    all_faster.step(0.1);
+    EXPECT_LT(difference(model.all[3], faster.all[3]), 1e-6);
+    EXPECT_GT(difference(model.all[4], faster.all[4]), 1e-3);
+  }
+}
+
 TEST(AdamWTest, AStepIsSeenByAutograd) {
   Parameters model(at::kFloat);
   AdamW optimizer(model, {});

@@ -107,6 +107,18 @@ std::shared_ptr<VideoModel> load_video(const std::string& folder) {
   return model;
 }
 
+std::shared_ptr<VideoModel> load_video_as(const VideoConfig& config, const std::string& folder) {
+  const VideoFolder opened = open_video_folder(folder);
+  if (config == config_of(opened)) return load_video(folder);
+  auto model = std::make_shared<VideoModel>(config);
+  Tensors tensors = opened.is_wan ? io::read_tensor_folder(folder, kWanStem) : io::read_tensor_folder(folder);
+  const ForeignNames theirs = video_names(VideoModel(config_of(opened)));
+  for (const auto& [foreign, ours, view] : theirs.tensors())
+    if (config.mixer != VideoMixer::lact && is_lact_parameter(ours)) tensors.erase(foreign);
+  load_wan_or_authors(*model, std::move(tensors), folder);
+  return model;
+}
+
 void load_video_weights(VideoModel& model, const std::string& file) {
   load_wan_or_authors(model, read_checkpoint(file, "patch_embedding.weight", "video model"), file);
 }

@@ -22,6 +22,10 @@ options::Json read_video_notes(const std::string& folder);
 /// attention alone.
 std::shared_ptr<VideoModel> load_video(const std::string& folder);
 
+/// The same as a model of another config, such as one with another mixer: fresh memory is added, or the
+/// folder's is left out.
+std::shared_ptr<VideoModel> load_video_as(const VideoConfig& config, const std::string& folder);
+
 /// Gives a model the tensors of a checkpoint, .safetensors or .pt: Wan's alone, after which LaCT's parameters
 /// are as they were, or an authors' checkpoint with all of them.
 void load_video_weights(VideoModel& model, const std::string& file);

@@ -14,6 +14,7 @@
 #include "lact/models/nvs/folder.h"
 #include "lact/ops/losses.h"
 #include "lact/ops/rays.h"
+#include "lact/train/stages.h"
 
 namespace lact::train {
 
@@ -49,31 +50,17 @@ data::Camera camera_of(const float* intrinsics, const float* pose) {
 }  // namespace
 
 void check_stages(const std::vector<NvsStage>& stages, int64_t steps, int64_t patch_size) {
-  LACT_CHECK(!stages.empty(), "[train] there is no stage, expected at least one");
-  int64_t before = 0;
-  for (size_t i = 0; i < stages.size(); ++i) {
-    const NvsStage& stage = stages[i];
-    const auto between = [&](const char* name, int64_t value, int64_t least, int64_t most) {
-      LACT_CHECK(value >= least && value <= most, "[train] stage {}: {} is {}, expected {} to {}", i + 1,
-                 name, value, least, most);
-    };
+  check_stages_of(stages, steps, [&](const NvsStage& stage, size_t number, const auto& between) {
     between("inputs", stage.inputs, 1, 1 << 12);
     between("targets", stage.targets, 1, 1 << 12);
     between("scenes", stage.scenes, 1, 1 << 12);
     between("size", stage.size, patch_size, 1 << 12);
-    LACT_CHECK(stage.near >= 0 && stage.near <= 1, "[train] stage {}: near is {}, expected 0 to 1", i + 1,
+    LACT_CHECK(stage.near >= 0 && stage.near <= 1, "[train] stage {}: near is {}, expected 0 to 1", number,
                stage.near);
     LACT_CHECK(stage.size % patch_size == 0,
-               "[train] stage {}: size {} does not divide into patches of {} pixels", i + 1, stage.size,
+               "[train] stage {}: size {} does not divide into patches of {} pixels", number, stage.size,
                patch_size);
-    const bool last = i + 1 == stages.size();
-    between("steps", stage.steps, last ? 0 : 1, int64_t(1) << 40);
-    before += stage.steps;
-    LACT_CHECK(last ? before <= steps : before < steps,
-               "[train] the first {} stages have {} steps, but the whole run {}", i + 1, before, steps);
-    LACT_CHECK(!last || stage.steps == 0 || before == steps,
-               "[train] the stages have {} steps together, but the run {}", before, steps);
-  }
+  });
 }
 
 void to_frames(data::SceneBatch& batch, int64_t inputs, data::FrameChoice choice) {
@@ -106,12 +93,7 @@ NvsTask::NvsTask(std::shared_ptr<models::NvsModel> model, std::shared_ptr<const 
 }
 
 const NvsStage& NvsTask::stage_of(int64_t batch) const {
-  int64_t step = batch / options_.accumulate;
-  for (const NvsStage& stage : options_.stages) {
-    if (stage.steps == 0 || step < stage.steps) return stage;
-    step -= stage.steps;
-  }
-  return options_.stages.back();
+  return stage_of_batch(options_.stages, batch, options_.accumulate);
 }
 
 data::SceneBatch NvsTask::take(int64_t number) {

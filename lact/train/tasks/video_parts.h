@@ -1,0 +1,36 @@
+// A video model with what turns pixels into latents and words into numbers, as a folder: the transformer,
+// codec/ and text/.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lact/models/vae/codec.h"
+#include "lact/models/video/model.h"
+#include "lact/models/video/text.h"
+#include "lact/models/video/word_encoder.h"
+
+namespace lact::train {
+
+struct VideoParts {
+  std::shared_ptr<models::VideoModel> model;
+  std::shared_ptr<models::VideoCodec> codec;
+  std::shared_ptr<models::TextEncoder> text;
+};
+
+/// The built-in encoder, or umT5 if the folder has a vocabulary, tokenizer.model.
+std::shared_ptr<models::TextEncoder> load_text_encoder(const std::string& folder, int64_t text_length);
+
+/// A folder that was trained; a sentence if a part is missing or if they do not fit together.
+VideoParts load_video_parts(const std::string& folder);
+
+/// Throws a sentence that begins with `place` if the parts do not fit together.
+void check_video_parts(const VideoParts& parts, const std::string& place);
+
+/// "pixels", in the patches that the model's channels are made of; or the folder or file of an autoencoder.
+std::shared_ptr<models::VideoCodec> codec_by_name(const std::string& name, const models::VideoConfig& config);
+
+/// Whether the model has a memory that still does nothing, as one that was added to a trained model.
+bool has_new_memory(const models::VideoModel& model);
+
+}  // namespace lact::train
