@@ -136,7 +136,8 @@ INSTANTIATE_TEST_SUITE_P(Folders, AuthorsGolden,
                                            "models/lact_llm_momentum",
                                            "models/lact_llm_momentum_muon_lowrank", "models/lact_nvs_tiny",
                                            "models/flow_matching", "models/wan_dit_train_no_repeat",
-                                           "models/wan_dit_train_repeat2", "models/wan_dit_ar_inference"),
+                                           "models/wan_dit_train_repeat2", "models/wan_dit_ar_inference",
+                                           "models/wan_vae_tiny", "models/umt5_encoder_tiny"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '/', '_');
