@@ -19,6 +19,7 @@ void add_nvs(CLI::App& program, int& exit_code) {
   add_nvs_view(*task, exit_code);
   add_nvs_train(*task, exit_code);
   add_nvs_eval(*task);
+  add_nvs_export(*task);
 }
 
 }  // namespace lact::cli

@@ -18,6 +18,7 @@ namespace lact::cli {
 
 void add_nvs_train(CLI::App& task, int& exit_code);
 void add_nvs_eval(CLI::App& task);
+void add_nvs_export(CLI::App& task);
 void add_nvs_photos(CLI::App& task);
 void add_nvs_reconstruct(CLI::App& task);
 void add_nvs_render(CLI::App& task, int& exit_code);

@@ -282,8 +282,19 @@ TEST_F(NvsProgram, AMadeUpSceneIsPhotographedForTheOtherVerbs) {
   EXPECT_FALSE(fs::exists(path("other")));
 }
 
+TEST_F(NvsProgram, AnExportedModelIsHalfAsLargeAndRenders) {
+  const auto outcome = run_program("nvs export " + quoted("model") + " -o " + quoted("small"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("as bf16"));
+  EXPECT_LT(fs::file_size(path("small/model.safetensors")),
+            0.7 * double(fs::file_size(path("model/model.safetensors"))));
+  EXPECT_EQ(models::load_nvs(path("small"))->config(), models::load_nvs(path("model"))->config());
+  expect_mistake("nvs export " + quoted("model") + " -o " + quoted("small"), "holds a model already");
+  expect_mistake("nvs export " + quoted("none") + " -o " + quoted("other"), "none");
+}
+
 TEST_F(NvsProgram, EveryVerbHasHelpWithAnExample) {
-  for (const std::string verb : {"photos", "reconstruct", "render", "view"}) {
+  for (const std::string verb : {"photos", "reconstruct", "render", "view", "export"}) {
     const auto outcome = run_program("nvs " + verb + " --help");
     EXPECT_EQ(outcome.exit_code, 0) << verb;
     EXPECT_THAT(outcome.out, HasSubstr("Example: lact nvs " + verb)) << verb;
