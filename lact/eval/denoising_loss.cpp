@@ -79,7 +79,7 @@ void DenoisingOptions::check() const {
   LACT_CHECK(batch >= 1, "[eval] batch is {}, expected at least 1", batch);
 }
 
-std::vector<double> DenoisingScore::by_chunk() const { return numbers_of(losses.mean({0, 1})); }
+std::vector<double> DenoisingScore::by_chunk() const { return numbers_of(losses.flatten(0, 1).mean(0)); }
 
 std::vector<double> DenoisingScore::by_chunk(int64_t timestep) const {
   return numbers_of(losses[timestep].mean(0));
