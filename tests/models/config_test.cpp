@@ -91,11 +91,11 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"video_tiny", "latent_width=15",
                 "latent_width is 15, which does not divide into patches of 4"},
         Mistake{"video_tiny", "frequency_dim=5", "frequency_dim is 5, expected an even number"},
-        Mistake{"video_tiny", "cross_attention.num_heads=3", "cross_attention.num_heads is 3"},
+        Mistake{"video_tiny", "cross_attention.num_heads=5", "cross_attention.num_heads is 5"},
         Mistake{"video_tiny", "mixer=none", "mixer"},
         Mistake{"video_tiny", "layer.memory_kind=none", "window attention alone is mixer=window"},
-        Mistake{"video_tiny", "visible_clean=129",
-                "visible_clean is 129, expected -1 (all) or 0 to the 128 tokens"}));
+        Mistake{"video_tiny", "visible_clean=65",
+                "visible_clean is 65, expected -1 (all) or 0 to the 64 tokens"}));
 
 TEST(LmConfig, FeedForwardIsTwoThirdsOfFourTimesTheWidthInStepsOf256) {
   EXPECT_EQ(lm_hidden_dim(64), 256);

@@ -22,12 +22,12 @@ VideoConfig sized(const Size& size) {
 
 VideoConfig video_tiny() {
   VideoConfig config =
-      sized({.model_dim = 128, .num_layers = 4, .num_heads = 2, .memory_heads = 1, .hidden_dim = 512});
-  config.text_dim = 128;
-  config.text_length = 32;
+      sized({.model_dim = 96, .num_layers = 4, .num_heads = 2, .memory_heads = 1, .hidden_dim = 384});
+  config.text_dim = 96;
+  config.text_length = 48;
   config.frequency_dim = 64;
   config.in_channels = config.out_channels = 3;
-  config.patch = {1, 4, 4};
+  config.patch = {2, 4, 4};
   config.chunk_frames = 2;
   config.latent_height = config.latent_width = 32;
   return config;
