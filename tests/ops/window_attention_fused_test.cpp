@@ -58,12 +58,12 @@ Tensors tensors_of(const WindowCase& c, int64_t batch, at::ScalarType type) {
           make(c.queries, c.value_width)};
 }
 
-struct Results {
+struct AttentionResults {
   at::Tensor out, q, k, v;
 };
 
 template <class Function>
-Results run(Function function, const WindowCase& c, const Tensors& in) {
+AttentionResults run(Function function, const WindowCase& c, const Tensors& in) {
   const auto leaf = [](const at::Tensor& x) { return x.detach().requires_grad_(true); };
   const at::Tensor q = leaf(in.q), k = leaf(in.k), v = leaf(in.v);
   const at::Tensor out = function(q, k, v, c.window, c.first_query, c.first_key);
@@ -72,12 +72,13 @@ Results run(Function function, const WindowCase& c, const Tensors& in) {
 }
 
 /// The reference in float64 on the same numbers.
-Results truth(const WindowCase& c, const Tensors& in) {
+AttentionResults truth(const WindowCase& c, const Tensors& in) {
   const auto wide = [](const at::Tensor& x) { return x.to(at::kDouble); };
   return run(reference::window_attention, c, {wide(in.q), wide(in.k), wide(in.v), wide(in.weighting)});
 }
 
-void expect_close(const Results& own, const Results& expected, double tolerance, const std::string& name) {
+void expect_close(const AttentionResults& own, const AttentionResults& expected, double tolerance,
+                  const std::string& name) {
   EXPECT_LT(difference(own.out, expected.out), tolerance) << name << ", output";
   EXPECT_LT(difference(own.q, expected.q), tolerance) << name << ", gradient of q";
   EXPECT_LT(difference(own.k, expected.k), tolerance) << name << ", gradient of k";
@@ -88,7 +89,7 @@ TEST(WindowAttentionFused, EqualsTheReferenceInFloat32) {
   for (const auto& c : cases()) {
     const Tensors in = tensors_of(c, 2, at::kFloat);
     ASSERT_TRUE(fused::fits_window_attention(in.q, in.k, in.v));
-    const Results expected = truth(c, in);
+    const AttentionResults expected = truth(c, in);
     for_each_isa([&](const std::string& isa) {
       expect_close(run(fused::window_attention, c, in), expected, 5e-6, c.name + ", " + isa);
     });
@@ -98,11 +99,11 @@ TEST(WindowAttentionFused, EqualsTheReferenceInFloat32) {
 TEST(WindowAttentionFused, IsCloseInBfloat16WithAndWithoutPairs) {
   for (const auto& c : cases()) {
     const Tensors in = tensors_of(c, 1, at::kBFloat16);
-    const Results expected = truth(c, in);
+    const AttentionResults expected = truth(c, in);
     for_each_isa([&](const std::string& isa) {
       for (const bool pairs : {false, true}) {
         kernels::set_multiplies_pairs(pairs);
-        const Results own = run(fused::window_attention, c, in);
+        const AttentionResults own = run(fused::window_attention, c, in);
         kernels::set_multiplies_pairs(false);
         EXPECT_EQ(own.out.scalar_type(), at::kBFloat16);
         EXPECT_EQ(own.k.scalar_type(), at::kBFloat16);
@@ -139,7 +140,7 @@ TEST(WindowAttentionFused, HugeScoresDoNotOverflow) {
     // All scores are about sign · 10,000, with differences of some units between keys.
     in.q = at::full_like(in.q, 100);
     in.k = sign * 25 + 1e-2 * at::randn_like(in.k);
-    const Results own = run(fused::window_attention, c, in), expected = truth(c, in);
+    const AttentionResults own = run(fused::window_attention, c, in), expected = truth(c, in);
     for (const auto& x : {own.out, own.q, own.k, own.v}) EXPECT_TRUE(at::isfinite(x).all().item<bool>());
     // A score of 10,000 in float32 is known to within 1e-3.
     expect_close(own, expected, 1e-2, "huge scores");
@@ -147,7 +148,7 @@ TEST(WindowAttentionFused, HugeScoresDoNotOverflow) {
   // Scores from -10,000 to 10,000: nearly all of the weight is on one key.
   in = tensors_of(c, 1, at::kFloat);
   in.q = in.q * 100, in.k = in.k * 100;
-  const Results own = run(fused::window_attention, c, in), expected = truth(c, in);
+  const AttentionResults own = run(fused::window_attention, c, in), expected = truth(c, in);
   EXPECT_LT(difference(own.out, expected.out), 1e-2);
   for (const auto& x : {own.out, own.q, own.k, own.v}) EXPECT_TRUE(at::isfinite(x).all().item<bool>());
 }
@@ -169,7 +170,7 @@ TEST(WindowAttentionFused, AQueryOfABlockThatSeesNoKeyGivesZeros) {
   // Queries 0 to 9 come before all keys of their band.
   const WindowCase c = {"", {{{{0, 20}, {{{10, 40}, 3}}}}}, 40, 40, 1, 8, 8};
   const Tensors in = tensors_of(c, 1, at::kFloat);
-  const Results own = run(fused::window_attention, c, in);
+  const AttentionResults own = run(fused::window_attention, c, in);
   EXPECT_EQ(own.out.slice(1, 0, 10).abs().max().item<float>(), 0);
   EXPECT_EQ(own.q.slice(1, 0, 10).abs().max().item<float>(), 0);
   WindowCase later = c;
@@ -180,7 +181,7 @@ TEST(WindowAttentionFused, AQueryOfABlockThatSeesNoKeyGivesZeros) {
 TEST(WindowAttentionFused, OnlyWantedGradientsAreMade) {
   const WindowCase c = {"", sliding_window({0, 90}, 30), 90, 90, 2, 24, 24};
   const Tensors in = tensors_of(c, 1, at::kFloat);
-  const Results expected = truth(c, in);
+  const AttentionResults expected = truth(c, in);
   for (int wanted = 1; wanted < 8; ++wanted) {
     const auto leaf = [&](const at::Tensor& x, int bit) {
       return x.clone().requires_grad_((wanted & bit) != 0);
@@ -215,7 +216,7 @@ TEST(WindowAttentionFused, WhatMemoryHeldBeforeDoesNotMatter) {
                                        float(1 / std::sqrt(double(width)))};
   const Window window = sliding_window({0, tokens}, 30);
   const auto tensor = [&](const at::Tensor& x) { return x.view({1, tokens, 1, width}); };
-  const Results expected =
+  const AttentionResults expected =
       truth({"", window, tokens, tokens, 1, width, width}, {tensor(q), tensor(k), tensor(v), tensor(slope)});
   for_each_isa([&](const std::string& isa) {
     const auto& forward = kernels::attention_forward_kernels().f32;
@@ -251,7 +252,8 @@ TEST(WindowAttentionFused, TwoRunsGiveTheSameBitsOnSeveralThreads) {
   for (const int64_t heads : {1, 3, 7}) {
     const WindowCase c = {"", sliding_window({0, 1400}, 200), 1400, 1400, heads, 32, 32};
     const Tensors in = tensors_of(c, 1, at::kFloat);
-    const Results first = run(fused::window_attention, c, in), second = run(fused::window_attention, c, in);
+    const AttentionResults first = run(fused::window_attention, c, in),
+                           second = run(fused::window_attention, c, in);
     EXPECT_TRUE(first.out.equal(second.out));
     EXPECT_TRUE(first.q.equal(second.q));
     EXPECT_TRUE(first.k.equal(second.k));

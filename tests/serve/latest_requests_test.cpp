@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-FrameRequest request(int64_t id) { return {id, {}}; }
+FrameRequest numbered_request(int64_t id) { return {id, {}}; }
 
 /// The id of the next request, or -1.
 int64_t taken(LatestRequests& requests) {
@@ -20,9 +20,9 @@ int64_t taken(LatestRequests& requests) {
 TEST(LatestRequests, ANewerRequestTakesThePlaceOfTheOneThatWaits) {
   LatestRequests requests;
   requests.open(1);
-  EXPECT_FALSE(requests.put(1, request(10)));
-  EXPECT_TRUE(requests.put(1, request(11)));
-  EXPECT_TRUE(requests.put(1, request(12)));
+  EXPECT_FALSE(requests.put(1, numbered_request(10)));
+  EXPECT_TRUE(requests.put(1, numbered_request(11)));
+  EXPECT_TRUE(requests.put(1, numbered_request(12)));
   EXPECT_EQ(taken(requests), 12);
   requests.finish(1);
   EXPECT_EQ(taken(requests), -1);
@@ -31,9 +31,9 @@ TEST(LatestRequests, ANewerRequestTakesThePlaceOfTheOneThatWaits) {
 TEST(LatestRequests, APageWaitsForItsFrameBeforeItGetsAnother) {
   LatestRequests requests;
   requests.open(1);
-  requests.put(1, request(1));
+  requests.put(1, numbered_request(1));
   EXPECT_EQ(taken(requests), 1);
-  requests.put(1, request(2));
+  requests.put(1, numbered_request(2));
   EXPECT_EQ(taken(requests), -1);
   requests.finish(1);
   EXPECT_EQ(taken(requests), 2);
@@ -43,12 +43,12 @@ TEST(LatestRequests, PagesTakeTurnsHoweverFastOneOfThemAsks) {
   LatestRequests requests;
   requests.open(1);
   requests.open(2);
-  requests.put(1, request(100));
-  requests.put(2, request(200));
-  requests.put(1, request(101));
+  requests.put(1, numbered_request(100));
+  requests.put(2, numbered_request(200));
+  requests.put(1, numbered_request(101));
   EXPECT_EQ(taken(requests), 101);
   requests.finish(1);
-  requests.put(1, request(102));
+  requests.put(1, numbered_request(102));
   EXPECT_EQ(taken(requests), 200);
   EXPECT_EQ(taken(requests), 102);
 }
@@ -56,10 +56,10 @@ TEST(LatestRequests, PagesTakeTurnsHoweverFastOneOfThemAsks) {
 TEST(LatestRequests, APageThatIsClosedIsForgotten) {
   LatestRequests requests;
   requests.open(1);
-  requests.put(1, request(1));
+  requests.put(1, numbered_request(1));
   requests.close(1);
   EXPECT_EQ(taken(requests), -1);
-  EXPECT_FALSE(requests.put(1, request(2)));
+  EXPECT_FALSE(requests.put(1, numbered_request(2)));
   requests.finish(1);
   EXPECT_EQ(taken(requests), -1);
 }
@@ -67,7 +67,7 @@ TEST(LatestRequests, APageThatIsClosedIsForgotten) {
 TEST(LatestRequests, TakeWakesUpForARequest) {
   LatestRequests requests;
   requests.open(1);
-  std::thread page([&] { requests.put(1, request(5)); });
+  std::thread page([&] { requests.put(1, numbered_request(5)); });
   const auto next = requests.take(milliseconds(60'000));
   page.join();
   ASSERT_TRUE(next);
