@@ -98,9 +98,6 @@ Evaluation show(const VideoEvaluation& result) {
     shown.json["models"].push_back(
         video_score_json(result.models[i], result.scores[i], result.options.timesteps));
   shown.plots[""] = eval::denoising_plot(result.scores, result.options.timesteps);
-  for (size_t level = 0; level < result.options.timesteps.size(); ++level)
-    shown.plots[fmt::format("_{:g}", result.options.timesteps[level])] =
-        eval::denoising_plot(result.scores, result.options.timesteps, int64_t(level));
   if (has_reappearance(result)) {
     shown.table += "\nwhere things come back\n" + text_table(kReappearanceHeader, reappearance_rows(result));
     shown.plots["_reappearance"] = eval::reappearance_plot(result.scores);

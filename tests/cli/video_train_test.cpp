@@ -60,8 +60,7 @@ TEST_F(VideoTrainProgram, TrainsMeasuresAndGenerates) {
   EXPECT_EQ(measured["models"][0]["by_chunk"].size(), 5u);
   EXPECT_EQ(measured["models"][0]["by_timestep"][1]["timestep"], 950);
   EXPECT_GT(measured["models"][0]["reappearance"]["returning"], 0);
-  for (const char* name :
-       {"denoising.json", "denoising.svg", "denoising_550.svg", "denoising_reappearance.svg"})
+  for (const char* name : {"denoising.json", "denoising.svg", "denoising_reappearance.svg"})
     EXPECT_TRUE(fs::exists(path("out") + "/" + name)) << name;
   EXPECT_THAT(read_file(path("out/report.html")), HasSubstr("baseline"));
   // The truth and two models, 10 frames each.
