@@ -30,9 +30,9 @@ class VideoTrainProgram : public ::testing::Test {
  protected:
   std::string path(const std::string& name) const { return folder_ / name; }
   std::string quoted(const std::string& name) const { return "'" + path(name) + "'"; }
-  std::string words(const std::string& more) const {
-    return std::string("--threads 1 video train ") + kToyModel +
-           "--chunks 4 --batch 2 --steps 3 --valid-clips 2 --validate-every 3 " + more;
+  std::string words(const std::string& more, const std::string& length = "--chunks 4 --steps 3 ") const {
+    return std::string("--threads 1 video train ") + kToyModel + length +
+           "--batch 2 --valid-clips 2 --validate-every 3 " + more;
   }
   Json run(const std::string& arguments) const {
     const Outcome outcome = run_program(arguments);
@@ -99,9 +99,10 @@ TEST_F(VideoTrainProgram, TrainsACodecThatModelsAreTrainedWith) {
   EXPECT_GT(codec["valid_psnr"], 1);
   EXPECT_THAT(read_file(path("codec/config.json")), HasSubstr("latent_std"));
   run(words("--codec " + quoted("codec") +
-            " --set in_channels=8 --set out_channels=8 --set patch=[1,2,2] --set latent_height=4 "
-            "--set latent_width=4 --steps 1 -o " +
-            quoted("run")));
+                " --set in_channels=8 --set out_channels=8 --set patch=[1,2,2] --set latent_height=4 "
+                "--set latent_width=4 -o " +
+                quoted("run"),
+            "--chunks 4 --steps 1 "));
   EXPECT_TRUE(fs::exists(path("run/codec/model.safetensors")));
   expect_mistake(words("--codec " + quoted("codec") + " -o " + quoted("other")),
                  "the codec makes latents of 8 channels, but the model reads 3");
@@ -118,7 +119,7 @@ TEST_F(VideoTrainProgram, MistakesAreOneSentence) {
   const std::string output = " -o " + quoted("run");
   expect_mistake("video train -c lm_tiny" + output, "lm_tiny is not a video model");
   expect_mistake(words("--stage chunk=3" + output), "chunk");
-  expect_mistake(words("--chunks 3" + output), "chunks is 3, expected 4");
+  expect_mistake(words(output, "--chunks 3 "), "chunks is 3, expected 4");
   expect_mistake(words("--height 18" + output), "does not divide into patches of 4 pixels");
   expect_mistake(words("--clips " + quoted("nothing") + output), "nothing");
   expect_mistake(words("--stretches 3" + output), "--stretches is for clips on the disk");

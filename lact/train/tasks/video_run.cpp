@@ -63,7 +63,7 @@ VideoParts first_parts(VideoRun& run, const std::string& initial_model) {
   } else {
     parts.text = text_by_name(run);
   }
-  check_video_parts(parts, "[train]");
+  check_video_parts(parts, "[train] this run");
   return parts;
 }
 
