@@ -25,7 +25,7 @@ TEST(VideoPatches, ComeBackWithChannelsLast) {
 }
 
 TEST(VideoPatches, MistakesAreSentences) {
-  EXPECT_SENTENCE(patchify(at::zeros({1, 2, 3, 4}), {}), "expected [B, C, F, H, W]");
+  EXPECT_SENTENCE(patchify(at::zeros({1, 2, 3, 4}), VideoPatch{}), "expected [B, C, F, H, W]");
   EXPECT_SENTENCE(patchify(at::zeros({1, 2, 3, 4, 5}), {1, 2, 2}),
                   "3 frames of 4 x 5 do not divide into patches of 1 frames of 2 x 2");
   EXPECT_SENTENCE(unpatchify(at::zeros({1, 5, 4}), 4, 4, {1, 2, 2}),

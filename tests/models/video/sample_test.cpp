@@ -14,9 +14,9 @@ using lact::testing::difference;
 using lact::testing::make_video;
 using lact::testing::tiny_video;
 
-class Sampling : public ::testing::Test {
+class VideoSamplingTest : public ::testing::Test {
  protected:
-  Sampling() {
+  VideoSamplingTest() {
     options_.solver.steps = 3;
     options_.guidance = 4;
     at::manual_seed(1);
@@ -33,7 +33,7 @@ class Sampling : public ::testing::Test {
   at::Tensor text_, negative_;
 };
 
-TEST_F(Sampling, AChunkIsTheSolutionOfTheGuidedFlow) {
+TEST_F(VideoSamplingTest, AChunkIsTheSolutionOfTheGuidedFlow) {
   for (const auto kind : {SolverKind::unipc, SolverKind::euler}) {
     options_.solver.solver = kind;
     VideoSampler made = sampler();
@@ -56,7 +56,7 @@ TEST_F(Sampling, AChunkIsTheSolutionOfTheGuidedFlow) {
   }
 }
 
-TEST_F(Sampling, EqualsRecomputingTheWholeSequence) {
+TEST_F(VideoSamplingTest, EqualsRecomputingTheWholeSequence) {
   options_.guidance = 1;
   for (const auto mixer : {VideoMixer::lact, VideoMixer::window, VideoMixer::full}) {
     model_ = make_video(tiny_video(mixer));
@@ -82,7 +82,7 @@ TEST_F(Sampling, EqualsRecomputingTheWholeSequence) {
   }
 }
 
-TEST_F(Sampling, ContinuesAsIfItHadNotStopped) {
+TEST_F(VideoSamplingTest, ContinuesAsIfItHadNotStopped) {
   VideoSampler whole = sampler();
   std::vector<at::Tensor> expected;
   for (int i = 0; i < 4; ++i) expected.push_back(*whole.next_chunk());
@@ -98,7 +98,7 @@ TEST_F(Sampling, ContinuesAsIfItHadNotStopped) {
   EXPECT_TRUE(half.next_chunk()->equal(expected[2]));
 }
 
-TEST_F(Sampling, BranchesWithAnotherSeedOrText) {
+TEST_F(VideoSamplingTest, BranchesWithAnotherSeedOrText) {
   VideoSampler made = sampler();
   const at::Tensor first = *made.next_chunk();
   VideoSampling other_seed = made.sampling().copy();
@@ -110,7 +110,7 @@ TEST_F(Sampling, BranchesWithAnotherSeedOrText) {
   EXPECT_TRUE(sampler().next_chunk()->equal(first));
 }
 
-TEST_F(Sampling, GivingUpAChunkLeavesTheMemoriesAlone) {
+TEST_F(VideoSamplingTest, GivingUpAChunkLeavesTheMemoriesAlone) {
   VideoSampler made = sampler();
   made.next_chunk();
   std::vector<int64_t> seen;
@@ -125,7 +125,7 @@ TEST_F(Sampling, GivingUpAChunkLeavesTheMemoriesAlone) {
   EXPECT_TRUE(made.next_chunk()->equal(*other.next_chunk()));
 }
 
-TEST_F(Sampling, WithoutGuidanceThereIsOneMemory) {
+TEST_F(VideoSamplingTest, WithoutGuidanceThereIsOneMemory) {
   options_.guidance = 1;
   VideoSampler made(model_, begin_sampling(*model_, options_, 5), text_);
   EXPECT_TRUE(made.next_chunk());
@@ -146,7 +146,7 @@ TEST_F(Sampling, WithoutGuidanceThereIsOneMemory) {
   EXPECT_EQ(rest.sampling().with_negative->chunks, 2);
 }
 
-TEST_F(Sampling, MistakesAreSentences) {
+TEST_F(VideoSamplingTest, MistakesAreSentences) {
   options_.guidance = -1;
   EXPECT_SENTENCE(begin_sampling(*model_, options_, 1), "guidance is -1");
   options_.guidance = 2;
