@@ -7,11 +7,13 @@
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/threads.h"
+#include "lact/cli/help_text.h"
 #include "lact/cli/verbs.h"
 #include "lact/ops/paths.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"lact: large-chunk test-time training for text, image sets and video", "lact"};
+  app.formatter(std::make_shared<lact::cli::HelpFormatter>());
   app.set_help_all_flag("--help-all", "Help for every verb");
   app.require_subcommand(0, 1);
   app.fallthrough();

@@ -10,7 +10,7 @@ namespace lact::cli {
 
 void show_help_when_alone(CLI::App& group) {
   group.callback([&group] {
-    if (group.get_subcommands().empty()) std::cout << group.help();
+    if (group.get_subcommands().empty()) std::cout << group.help(group.get_parent()->get_name());
   });
 }
 

@@ -31,10 +31,12 @@ SafetensorsHeader read_header(std::ifstream& stream, const std::string& path, ui
              kLengthBytes);
   uint64_t length = 0;
   read_bytes(stream, path, &length, kLengthBytes);
-  LACT_CHECK(length <= kMaxHeaderBytes, "{}: the header length is {}, expected at most {}", path, length,
+  LACT_CHECK(length <= kMaxHeaderBytes,
+             "{}: is no safetensors file: the header length is {}, expected at most {}", path, length,
              kMaxHeaderBytes);
-  LACT_CHECK(length <= file_bytes - kLengthBytes, "{}: the header length is {}, but only {} bytes follow it",
-             path, length, file_bytes - kLengthBytes);
+  LACT_CHECK(length <= file_bytes - kLengthBytes,
+             "{}: is no whole safetensors file: the header length is {}, but only {} bytes follow it", path,
+             length, file_bytes - kLengthBytes);
   std::string json(length, '\0');
   read_bytes(stream, path, json.data(), length);
   return parse_safetensors_header(path, json, file_bytes - kLengthBytes - length);

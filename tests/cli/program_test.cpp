@@ -1,6 +1,8 @@
 // The program's frame: help, versions, threads, mistakes.
 #include <nlohmann/json.hpp>
 
+#include <sstream>
+
 #include <fmt/format.h>
 #include "support/program.h"
 
@@ -80,6 +82,17 @@ TEST(Program, GoldenPrintsATableAndFailsOnAWrongNumber) {
   const auto json = run_program("golden --json '" + folder / "" + "'");
   EXPECT_EQ(json.exit_code, 1);
   EXPECT_FALSE(nlohmann::json::parse(json.out).at(0).at("passed").get<bool>());
+}
+
+TEST(Program, DescriptionsOfOptionsFitTheTerminal) {
+  std::istringstream help(run_program("nvs reconstruct --help").out);
+  size_t options = 0;
+  for (std::string line; std::getline(help, line);) {
+    if (!line.starts_with("  ")) continue;
+    EXPECT_LE(line.size(), 80U) << line;
+    ++options;
+  }
+  EXPECT_GT(options, 20U);
 }
 
 }  // namespace
