@@ -1,8 +1,11 @@
 // The products and elementwise stages of the SwiGLU fast-weight network f(x) = down (silu(gate x) ∘ (up x))
 // on a block of tokens of one head. Everything up to the hidden layer is separable over its channels: a piece
 // of work is 32 of them, which owns its rows of gate and up and its columns of down. What is summed over the
-// hidden layer (the output, gradients of tokens) is a product of its own, over row forms that all pieces have
+// hidden layer (the output, gradients of tokens) is a product of its own, over slabs that all pieces have
 // filled.
+//
+// Slab form, the left operand: [width / 32][tokens][32 numbers], where numbers are float32 or bfloat16 as the
+// packing says. There are rows for whole tiles: after the last token, up to a multiple of kTileUnit.
 //
 // Notation as in docs/maths.md: G = gate x, U = up x, P = downᵀ pull, S = silu(G), σ = sigmoid(G).
 #pragma once
@@ -13,11 +16,12 @@
 
 namespace lact::kernels {
 
-/// A block of tokens in the forms that products read.
+/// A block of tokens in the forms that products read. Rows after the last token are zeros.
 struct TokenForms {
-  const uint32_t* tiles;   ///< tile form, see products.h
-  const uint32_t* panels;  ///< [width / 32][words of tokens][32]: sums over tokens
+  const uint32_t* slabs;
+  const uint32_t* panels;  ///< [width / 32][words of tokens][32]: sums over tokens. Of singles, the slabs.
   int64_t words;           ///< of one token
+  int64_t slab_stride;     ///< between slabs
   int64_t panel_stride;    ///< between panels
 };
 
@@ -44,16 +48,14 @@ struct HiddenPiece {
   const float *gate_rate = nullptr, *up_rate = nullptr, *down_rate = nullptr;
   KeptHidden kept = {};
 
-  /// Row forms over all hidden channels, pointing at the first of these 32 in the first token; `hidden_words`
-  /// from one token to the next. Which of them are used depends on the pass.
-  uint32_t *hidden_rows = nullptr, *gate_rows = nullptr, *up_rows = nullptr, *pull_rows = nullptr,
-           *gate_factor_rows = nullptr, *up_factor_rows = nullptr;
-  int64_t hidden_words = 0;
+  /// Slabs of these hidden channels. Which of them are used depends on the pass.
+  uint32_t *hidden_slab = nullptr, *gate_slab = nullptr, *up_slab = nullptr, *pull_slab = nullptr,
+           *gate_factor_slab = nullptr, *up_factor_slab = nullptr;
 
-  /// Sums over tokens, added to: these channels' rows of gate and up [32][sum_in], columns of down [out][32]
-  /// with rows sum_hidden apart. Padded to whole panels.
+  /// Sums over tokens, added to: these channels' rows of gate and up [32][sum_in] and of downᵀ [32][sum_out].
+  /// Padded to whole panels.
   float *gate_sum = nullptr, *up_sum = nullptr, *down_sum = nullptr;
-  int64_t sum_in = 0, sum_hidden = 0;
+  int64_t sum_in = 0, sum_out = 0;
 
   /// These channels' share of the rates' gradients, one number per token.
   float *gate_rate_sum = nullptr, *up_rate_sum = nullptr, *down_rate_sum = nullptr;
@@ -62,11 +64,10 @@ struct HiddenPiece {
 };
 constexpr int64_t kHiddenScratch = 3 * 112 * 32;
 
-/// One term of a product summed over several: tokens times a panel form. Tokens are in tile form, or rows
-/// `row_words` apart as the hidden layer's are.
+/// One term of a product summed over several: slabs times a panel form.
 struct ProductTerm {
-  const uint32_t* tokens;
-  int64_t row_words;  ///< 0: tile form
+  const uint32_t* slabs;  ///< at the first token
+  int64_t slab_stride;
   const uint32_t* panels;
   int64_t words;  ///< depth, in words; panels lie 32 · words apart
 };
@@ -78,29 +79,38 @@ struct RowsOut {
   bool bf16;
 };
 
-struct FastWeightKernels {
-  /// Both forms of a block of tokens; either may be null. With `scale` the panels hold token · scale[token].
-  void (*pack_tokens)(Packing packing, NumberRows from, int64_t tokens, int64_t width, uint32_t* tiles,
-                      uint32_t* panels, int64_t panel_stride, const float* scale);
+inline int64_t product_scratch(int64_t tokens, int64_t columns) {
+  return round_up_to(tokens, kTileUnit) * round_up_to(columns, 32);
+}
 
-  /// hidden_rows = S ∘ U; keeps G, U.
+struct FastWeightKernels {
+  /// The slabs of a block of tokens, with zeros up to a multiple of kTileUnit.
+  void (*pack_slabs)(Packing packing, NumberRows from, int64_t tokens, int64_t width, uint32_t* slabs,
+                     int64_t slab_stride);
+
+  /// Its panels; each token times scale[token], if there is a scale.
+  void (*pack_panels)(Packing packing, NumberRows from, int64_t tokens, int64_t width, uint32_t* panels,
+                      int64_t panel_stride, const float* scale);
+
+  /// hidden_slab = S ∘ U; keeps G, U.
   void (*apply)(const HiddenPiece& piece);
 
   /// Adds Σ_t rate_t · (-∂L_t/∂W) to the sums; keeps G, U, P.
   void (*descend)(const HiddenPiece& piece);
 
   /// From the gradient of the output (as `pull`): adds the gradients of the weights to the sums, and leaves
-  /// those of G and U in gate_rows and up_rows, from which follow the queries'.
+  /// those of G and U in gate_slab and up_slab, from which follow the queries'.
   void (*apply_backward)(const HiddenPiece& piece);
 
   /// From the gradients of what `descend` summed (as *_factor): adds the gradients of the weights to the
-  /// sums; leaves what the gradients of keys and values are made of in the row forms, and those of the rates
+  /// sums; leaves what the gradients of keys and values are made of in the slabs, and those of the rates
   /// in *_rate_sum.
   void (*descend_backward)(const HiddenPiece& piece);
 
-  /// out [tokens, columns] = Σ tokens · panels over the terms.
+  /// out [tokens, columns] = Σ slabs · panels over the terms. `scratch`: product_scratch numbers of the
+  /// worker's own.
   void (*token_product)(Packing packing, const ProductTerm* terms, int64_t count, int64_t tokens,
-                        int64_t columns, RowsOut out);
+                        int64_t columns, RowsOut out, float* scratch);
 
   /// sum [32][columns] += Aᵀ B over a block of tokens: one panel of A, all panels of B.
   void (*outer_sum)(Packing packing, const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,

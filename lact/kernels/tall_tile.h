@@ -47,10 +47,9 @@ LACT_INLINE void add_products(const Form& a, int k, const uint32_t* b, Vec (&sum
   }
 }
 
-/// c [Rows][2 vectors] = A B, or += A B.
-template <class Operand, bool Accumulate, int Rows, class Form>
-LACT_INLINE void form_product(Form a, const uint32_t* b, int64_t depth, float* c, int64_t c_stride) {
-  Vec sums[Rows][kWidth] = {};
+/// sums += A B for `depth` words.
+template <class Operand, int Rows, class Form>
+LACT_INLINE void add_all_products(Form a, const uint32_t* b, int64_t depth, Vec (&sums)[Rows][kWidth]) {
   int64_t k = 0;
   for (; k + 2 <= depth; k += 2, b += 2 * kPanel) {
     add_products<Operand>(a, 0, b, sums);
@@ -58,6 +57,11 @@ LACT_INLINE void form_product(Form a, const uint32_t* b, int64_t depth, float* c
     a.advance(2);
   }
   if (k < depth) add_products<Operand>(a, 0, b, sums);
+}
+
+/// c [Rows][2 vectors] = the sums, or += them.
+template <bool Accumulate, int Rows>
+LACT_INLINE void write_sums(const Vec (&sums)[Rows][kWidth], float* c, int64_t c_stride) {
   for (int r = 0; r < Rows; ++r) {
     for (int w = 0; w < kWidth; ++w) {
       float* to = c + r * c_stride + w * kLanes;
@@ -71,37 +75,40 @@ template <class Operand, bool Accumulate>
 __attribute__((noinline)) void sliver_product(const uint32_t* a, const uint32_t* b, int64_t depth, float* c,
                                               int64_t c_stride) {
   if constexpr (kLanes == 16) {
-    form_product<Operand, Accumulate, kTallRows>(SliverForm<kTallRows>(a), b, depth, c, c_stride);
+    Vec sums[kTallRows][kWidth] = {};
+    add_all_products<Operand>(SliverForm<kTallRows>(a), b, depth, sums);
+    write_sums<Accumulate>(sums, c, c_stride);
   } else {
     tile_product<Operand, Accumulate>({a, 1, kTallRows}, b, depth, c, c_stride);
   }
 }
 
-/// The same for rows `stride` words apart.
-template <class Operand, bool Accumulate>
-__attribute__((noinline)) void tall_product(const uint32_t* a, int64_t stride, const uint32_t* b,
-                                            int64_t depth, float* c, int64_t c_stride) {
-  if constexpr (kLanes == 16) {
-    form_product<Operand, Accumulate, kTallRows>(RowForm<kTallRows>(a, stride), b, depth, c, c_stride);
-  } else {
-    tile_product<Operand, Accumulate>({a, stride, 1}, b, depth, c, c_stride);
-  }
-}
-
-/// c [32][32] += Aᵀ B for two panels.
+/// Slab form of a left operand: [depth / 32][rows][32 numbers]. It is written 32 channels at a time, and
+/// where a word is one number it is the panel form of a sum over the rows as well.
 template <class Operand>
-__attribute__((noinline)) void panel_outer_product(const uint32_t* a, const uint32_t* b, int64_t depth,
-                                                   float* c, int64_t c_stride) {
-  if constexpr (kLanes == 16) {
-    constexpr int kHigh = 12;
-    form_product<Operand, true, kHigh>(SliverForm<kPanel>(a), b, depth, c, c_stride);
-    form_product<Operand, true, kHigh>(SliverForm<kPanel>(a + kHigh), b, depth, c + kHigh * c_stride,
-                                       c_stride);
-    form_product<Operand, true, 8>(SliverForm<kPanel>(a + 2 * kHigh), b, depth, c + 2 * kHigh * c_stride,
-                                   c_stride);
-  } else {
-    for (int r = 0; r < kPanel; r += kTileRows) {
-      tile_product<Operand, true>({a + r, 1, kPanel}, b, depth, c + r * c_stride, c_stride);
+constexpr int kSlabWords = kPanel / Operand::kPerWord;
+
+template <class Operand>
+struct SlabForm {
+  LACT_INLINE explicit SlabForm(const uint32_t* words) : from(words) {}
+  LACT_INLINE uint32_t word(int row, int k) const { return from[row * kSlabWords<Operand> + k]; }
+  LACT_INLINE void advance(int words) { from += words; }
+  const uint32_t* from;
+};
+
+/// c [kTallRows][32] of rows in slab form; slabs lie slab_stride words apart.
+template <class Operand, bool Accumulate>
+__attribute__((noinline)) void slab_product(const uint32_t* a, int64_t slab_stride, const uint32_t* b,
+                                            int64_t depth, float* c, int64_t c_stride) {
+  constexpr int kRows = kLanes == 16 ? kTallRows : kRowsAtOnce, kSlab = kSlabWords<Operand>;
+  for (int row = 0; row < kTallRows; row += kRows) {
+    for (int column = 0; column < kPanel; column += kWidth * kLanes) {
+      Vec sums[kRows][kWidth] = {};
+      const uint32_t *slab = a + row * kSlab, *panel = b + column;
+      for (int64_t left = depth; left > 0; left -= kSlab, slab += slab_stride, panel += kSlab * kPanel) {
+        add_all_products<Operand>(SlabForm<Operand>(slab), panel, left < kSlab ? left : kSlab, sums);
+      }
+      write_sums<Accumulate>(sums, c + row * c_stride + column, c_stride);
     }
   }
 }

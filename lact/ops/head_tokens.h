@@ -23,9 +23,9 @@ class HeadTokens {
   bool bf16() const { return bf16_; }
   int64_t stride() const { return tensor_.stride(2); }
 
-  void* at(int64_t head, int64_t token) const {
-    const int64_t number =
-        head / heads_ * tensor_.stride(0) + head % heads_ * tensor_.stride(1) + token * tensor_.stride(2);
+  void* at(int64_t head, int64_t token, int64_t column = 0) const {
+    const int64_t number = head / heads_ * tensor_.stride(0) + head % heads_ * tensor_.stride(1) +
+                           token * tensor_.stride(2) + column;
     return data_ + number * (bf16_ ? 2 : 4);
   }
   kernels::NumberRows rows(int64_t head, int64_t token) const { return {at(head, token), stride(), bf16_}; }

@@ -11,16 +11,15 @@ class LinearPasses final : public FastWeightPasses {
  public:
   LinearPasses(const NetworkSizes& sizes, bool bf16)
       : sizes_(sizes),
-        packing_(bf16 && kernels::multiplies_pairs() ? kernels::Packing::pairs : kernels::Packing::singles) {}
+        packing_(bf16 && kernels::multiplies_pairs() ? kernels::Packing::pairs : kernels::Packing::singles),
+        block_(block_tokens(std::max(sizes.in, sizes.out), sizes.in * sizes.out)) {}
 
   void load(const PerMatrix& weights) override { weight_.pack(weights[0], packing_); }
 
   at::Tensor apply(const HeadTokens& x, Range tokens, const HeadTokens& out, bool /*keep*/) override {
-    for_each_block(sizes_.heads, kSlices, tokens, [&](Range heads, Range block) {
+    for_each_block(sizes_.heads, block_ / kSlice, tokens, block_, [&](Range heads, Range block) {
       first_.pack(x, heads, block, packing_, {true, false});
-      for_each_slice(heads, block, [&](int64_t head, int64_t first, int64_t count) {
-        multiply(first_, head - heads.begin, first, count, weight_.turned(head), out, head, block.begin);
-      });
+      multiply(weight_, true, out, heads, block);
     });
     return {};
   }
@@ -28,7 +27,7 @@ class LinearPasses final : public FastWeightPasses {
   // Σ_t rate_t v_t k_tᵀ
   at::Tensor descend(const WrittenChunk& chunk, const PerMatrix& sums, bool /*keep*/) override {
     const PaddedSums sum(sums[0]);
-    for_each_block(sizes_.heads, panels_of(sizes_.out), chunk.tokens, [&](Range heads, Range block) {
+    for_each_block(sizes_.heads, panels_of(sizes_.out), chunk.tokens, block_, [&](Range heads, Range block) {
       first_.pack(chunk.v, heads, block, packing_, {false, true, &chunk.rates[0]});
       second_.pack(chunk.k, heads, block, packing_, {false, true});
       add_outer(heads, block, sum);
@@ -40,14 +39,11 @@ class LinearPasses final : public FastWeightPasses {
                       const at::Tensor& /*kept*/, const HeadTokens& x_gradient,
                       const PerMatrix& weight_gradients) override {
     const PaddedSums sum(weight_gradients[0]);
-    for_each_block(sizes_.heads, panels_of(sizes_.out), tokens, [&](Range heads, Range block) {
+    for_each_block(sizes_.heads, panels_of(sizes_.out), tokens, block_, [&](Range heads, Range block) {
       first_.pack(out_gradient, heads, block, packing_, {true, true});
       second_.pack(x, heads, block, packing_, {false, true});
       add_outer(heads, block, sum);
-      for_each_slice(heads, block, [&](int64_t head, int64_t first, int64_t count) {
-        multiply(first_, head - heads.begin, first, count, weight_.plain(head), x_gradient, head,
-                 block.begin);
-      });
+      multiply(weight_, false, x_gradient, heads, block);
     });
   }
 
@@ -56,18 +52,21 @@ class LinearPasses final : public FastWeightPasses {
                         const WrittenChunk& gradients, const PerMatrix& /*weight_gradients*/) override {
     factor_.pack(sum_gradients[0], packing_);
     const int64_t out = sizes_.out, in = sizes_.in;
-    for_each_block(sizes_.heads, kSlices, chunk.tokens, [&](Range heads, Range block) {
+    for_each_block(sizes_.heads, block_ / kSlice, chunk.tokens, block_, [&](Range heads, Range block) {
       first_.pack(chunk.v, heads, block, packing_, {true, false});
       second_.pack(chunk.k, heads, block, packing_, {true, false});
-      float* scratches = scratch_.numbers(num_workers() * kSlice * (in + 2 * out));
+      const int64_t room = kSlice * (in + 2 * out) + kernels::product_scratch(kSlice, std::max(in, out));
+      float* scratches = scratch_.numbers(num_workers() * room);
       const int64_t slices = slices_of(block.size());
       for_each_item(heads.size() * slices, [&](int64_t item, int64_t worker) {
         const int64_t own = item / slices, head = heads.begin + own, first = item % slices * kSlice,
                       count = std::min(kSlice, block.size() - first), token = block.begin + first;
-        float* keys = scratches + worker * kSlice * (in + 2 * out);
-        float *values = keys + kSlice * in, *pulls = values + kSlice * out;
-        product(first_.forms(own), first, factor_.plain(head), count, in, keys);
-        product(second_.forms(own), first, factor_.turned(head), count, out, values);
+        float* keys = scratches + worker * room;
+        float *values = keys + kSlice * in, *pulls = values + kSlice * out, *sums = pulls + kSlice * out;
+        const ProductTerm key_term = term_of(first_, own, first, factor_.plain(head));
+        kernel_.token_product(packing_, &key_term, 1, count, in, {keys, in, false}, sums);
+        const ProductTerm value_term = term_of(second_, own, first, factor_.turned(head));
+        kernel_.token_product(packing_, &value_term, 1, count, out, {values, out, false}, sums);
         widen(chunk.v.rows(head, token), count, out, pulls);
         const float* rates = chunk.rates[0].data_ptr<float>() + head * chunk.rates[0].size(1) + token;
         float* rate_gradients = gradients.rates[0].data_ptr<float>() + head * chunk.rates[0].size(1) + token;
@@ -83,21 +82,27 @@ class LinearPasses final : public FastWeightPasses {
   }
 
  private:
-  /// Pieces of work per head in a phase that goes over tokens.
-  static constexpr int64_t kSlices = kBlock / kSlice;
-
-  void product(const kernels::TokenForms& tokens, int64_t first, const uint32_t* panels, int64_t count,
-               int64_t columns, float* to) const {
-    const ProductTerm term = {tokens.tiles + first * tokens.words, 0, panels, tokens.words};
-    kernel_.token_product(packing_, &term, 1, count, columns, {to, columns, false});
+  ProductTerm term_of(const PackedTokens& tokens, int64_t own_head, int64_t first,
+                      const uint32_t* panels) const {
+    const auto forms = tokens.forms(own_head);
+    return {forms.slabs + kernels::words_for(packing_, first * kPanel), forms.slab_stride, panels,
+            forms.words};
   }
 
-  void multiply(const PackedTokens& tokens, int64_t own, int64_t first, int64_t count, const uint32_t* panels,
-                const HeadTokens& out, int64_t head, int64_t block) const {
-    const auto forms = tokens.forms(own);
-    const ProductTerm term = {forms.tiles + first * forms.words, 0, panels, forms.words};
-    kernel_.token_product(packing_, &term, 1, count, out.width(),
-                          {out.at(head, block + first), out.stride(), out.bf16()});
+  /// out = x Wᵀ (turned) or x W for the tokens packed first.
+  void multiply(const PackedMatrix& matrix, bool turned, const HeadTokens& out, Range heads, Range block) {
+    const int64_t scratch = kernels::product_scratch(kSlice, out.width());
+    float* scratches = scratch_.numbers(num_workers() * scratch);
+    for_each_product(heads, block, out.width(), [&](const ProductPiece& piece) {
+      const ProductTerm term =
+          term_of(first_, piece.own_head, piece.first,
+                  turned ? matrix.turned(piece.head, piece.panel) : matrix.plain(piece.head, piece.panel));
+      const int64_t column = piece.panel * kPanel;
+      kernel_.token_product(packing_, &term, 1, piece.tokens,
+                            std::min(piece.panels * kPanel, out.width() - column),
+                            {out.at(piece.head, block.begin + piece.first, column), out.stride(), out.bf16()},
+                            scratches + piece.worker * scratch);
+    });
   }
 
   /// sum += Aᵀ B over the packed block.
@@ -134,6 +139,7 @@ class LinearPasses final : public FastWeightPasses {
 
   NetworkSizes sizes_;
   kernels::Packing packing_;
+  int64_t block_;
   const kernels::FastWeightKernels& kernel_ = kernels::fast_weight_kernels();
   PackedMatrix weight_, factor_;
   PackedTokens first_, second_;

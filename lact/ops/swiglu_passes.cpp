@@ -2,6 +2,7 @@
 // that all cores share: pack the tokens, work through the hidden channels 32 at a time, multiply what they
 // left behind.
 #include <array>
+#include <initializer_list>
 
 #include "lact/ops/token_blocks.h"
 
@@ -15,16 +16,14 @@ using kernels::ProductTerm;
 /// Order of a network's matrices.
 enum Matrix { kGate, kDown, kUp };
 
-/// Words of a cache line.
-constexpr int64_t kLine = 16;
-
 class SwigluPasses final : public FastWeightPasses {
  public:
   SwigluPasses(const NetworkSizes& sizes, bool bf16)
       : sizes_(sizes),
         bf16_(bf16),
         packing_(bf16 && kernels::multiplies_pairs() ? kernels::Packing::pairs : kernels::Packing::singles),
-        panels_(panels_of(sizes.hidden)) {}
+        panels_(panels_of(sizes.hidden)),
+        block_(block_tokens(std::max(sizes.in, sizes.out), sizes.in * sizes.hidden)) {}
 
   void load(const PerMatrix& weights) override {
     for (size_t i = 0; i < 3; ++i) weights_[i].pack(weights[i], packing_);
@@ -32,17 +31,17 @@ class SwigluPasses final : public FastWeightPasses {
 
   at::Tensor apply(const HeadTokens& x, Range tokens, const HeadTokens& out, bool keep) override {
     const at::Tensor kept = keep ? keep_room(2, tokens) : at::Tensor();
-    for_each_block(sizes_.heads, panels_, tokens, [&](Range heads, Range block) {
+    for_each_block(sizes_.heads, panels_, tokens, block_, [&](Range heads, Range block) {
       x_.pack(x, heads, block, packing_, {true, false});
-      make_row_forms(heads, block, 1);
+      make_slabs(heads, block, 1);
       for_each_piece(heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
-        piece.hidden_rows = row_form(0, head - heads.begin, panel);
+        piece.hidden_slab = slab(0, head - heads.begin, panel);
         piece.kept = kept_at(kept, head, panel, block.begin - tokens.begin, 2);
         kernel_.apply(piece);
       });
-      for_each_slice(heads, block, [&](int64_t head, int64_t first, int64_t count) {
-        const ProductTerm term = hidden_term(0, head - heads.begin, first, weights_[kDown].turned(head));
-        multiply(&term, 1, count, out, head, block.begin + first);
+      for_each_product(heads, block, sizes_.out, [&](const ProductPiece& piece) {
+        const ProductTerm term = hidden_term(0, piece, weights_[kDown].turned(piece.head, piece.panel));
+        multiply({term}, piece, out, block.begin);
       });
     });
     return kept;
@@ -50,8 +49,8 @@ class SwigluPasses final : public FastWeightPasses {
 
   at::Tensor descend(const WrittenChunk& chunk, const PerMatrix& sums, bool keep) override {
     const at::Tensor kept = keep ? keep_room(3, chunk.tokens) : at::Tensor();
-    const PaddedSums gate(sums[kGate]), down(sums[kDown]), up(sums[kUp]);
-    for_each_block(sizes_.heads, panels_, chunk.tokens, [&](Range heads, Range block) {
+    const PaddedSums gate(sums[kGate]), down(sums[kDown], true), up(sums[kUp]);
+    for_each_block(sizes_.heads, panels_, chunk.tokens, block_, [&](Range heads, Range block) {
       x_.pack(chunk.k, heads, block, packing_, {true, true});
       pull_.pack(chunk.v, heads, block, packing_, {true, true});
       for_each_piece(heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
@@ -68,25 +67,26 @@ class SwigluPasses final : public FastWeightPasses {
   void apply_backward(const HeadTokens& x, Range tokens, const HeadTokens& out_gradient,
                       const at::Tensor& kept, const HeadTokens& x_gradient,
                       const PerMatrix& weight_gradients) override {
-    const PaddedSums gate(weight_gradients[kGate]), down(weight_gradients[kDown]), up(weight_gradients[kUp]);
-    for_each_block(sizes_.heads, panels_, tokens, [&](Range heads, Range block) {
+    const PaddedSums gate(weight_gradients[kGate]), down(weight_gradients[kDown], true),
+        up(weight_gradients[kUp]);
+    for_each_block(sizes_.heads, panels_, tokens, block_, [&](Range heads, Range block) {
       x_.pack(x, heads, block, packing_, {true, true});
       pull_.pack(out_gradient, heads, block, packing_, {true, true});
-      make_row_forms(heads, block, 2);
+      make_slabs(heads, block, 2);
       for_each_piece(heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
         piece.pull = pull_.forms(head - heads.begin);
         set_sums(piece, gate, down, up, head, panel);
-        piece.gate_rows = row_form(0, head - heads.begin, panel);
-        piece.up_rows = row_form(1, head - heads.begin, panel);
+        piece.gate_slab = slab(0, head - heads.begin, panel);
+        piece.up_slab = slab(1, head - heads.begin, panel);
         piece.kept = kept_at(kept, head, panel, block.begin - tokens.begin, 2);
         kernel_.apply_backward(piece);
       });
       // dx = dG gate + dU up
-      for_each_slice(heads, block, [&](int64_t head, int64_t first, int64_t count) {
-        const int64_t own = head - heads.begin;
-        const std::array terms = {hidden_term(0, own, first, weights_[kGate].plain(head)),
-                                  hidden_term(1, own, first, weights_[kUp].plain(head))};
-        multiply(terms.data(), 2, count, x_gradient, head, block.begin + first);
+      for_each_product(heads, block, sizes_.in, [&](const ProductPiece& piece) {
+        const auto term = [&](int64_t which, const PackedMatrix& matrix) {
+          return hidden_term(which, piece, matrix.plain(piece.head, piece.panel));
+        };
+        multiply({term(0, weights_[kGate]), term(1, weights_[kUp])}, piece, x_gradient, block.begin);
       });
     });
   }
@@ -94,11 +94,12 @@ class SwigluPasses final : public FastWeightPasses {
   void descend_backward(const WrittenChunk& chunk, const PerMatrix& sum_gradients, const at::Tensor& kept,
                         const WrittenChunk& gradients, const PerMatrix& weight_gradients) override {
     for (size_t i = 0; i < 3; ++i) factors_[i].pack(sum_gradients[i], packing_);
-    const PaddedSums gate(weight_gradients[kGate]), down(weight_gradients[kDown]), up(weight_gradients[kUp]);
-    for_each_block(sizes_.heads, panels_, chunk.tokens, [&](Range heads, Range block) {
+    const PaddedSums gate(weight_gradients[kGate]), down(weight_gradients[kDown], true),
+        up(weight_gradients[kUp]);
+    for_each_block(sizes_.heads, panels_, chunk.tokens, block_, [&](Range heads, Range block) {
       x_.pack(chunk.k, heads, block, packing_, {true, true});
       pull_.pack(chunk.v, heads, block, packing_, {true, true});
-      make_row_forms(heads, block, 6);
+      make_slabs(heads, block, 6);
       float* shares = rate_shares_.numbers(heads.size() * 3 * panels_ * block.size());
       for_each_piece(heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
         const int64_t own = head - heads.begin;
@@ -108,9 +109,9 @@ class SwigluPasses final : public FastWeightPasses {
         piece.gate_factor = factors_[kGate].turned(head, panel);
         piece.up_factor = factors_[kUp].turned(head, panel);
         piece.down_factor = factors_[kDown].plain(head, panel);
-        piece.gate_factor_rows = row_form(0, own, panel), piece.up_factor_rows = row_form(1, own, panel);
-        piece.gate_rows = row_form(2, own, panel), piece.up_rows = row_form(3, own, panel);
-        piece.hidden_rows = row_form(4, own, panel), piece.pull_rows = row_form(5, own, panel);
+        piece.gate_factor_slab = slab(0, own, panel), piece.up_factor_slab = slab(1, own, panel);
+        piece.gate_slab = slab(2, own, panel), piece.up_slab = slab(3, own, panel);
+        piece.hidden_slab = slab(4, own, panel), piece.pull_slab = slab(5, own, panel);
         const auto share = [&](int64_t matrix) {
           return shares + ((own * 3 + matrix) * panels_ + panel) * block.size();
         };
@@ -119,20 +120,25 @@ class SwigluPasses final : public FastWeightPasses {
         piece.kept = kept_at(kept, head, panel, block.begin - chunk.tokens.begin, 3);
         kernel_.descend_backward(piece);
       });
-      for_each_slice(heads, block, [&](int64_t head, int64_t first, int64_t count) {
-        const int64_t own = head - heads.begin;
-        const std::array key_terms = {hidden_term(0, own, first, factors_[kGate].plain(head)),
-                                      hidden_term(1, own, first, factors_[kUp].plain(head)),
-                                      hidden_term(2, own, first, weights_[kGate].plain(head)),
-                                      hidden_term(3, own, first, weights_[kUp].plain(head))};
-        multiply(key_terms.data(), 4, count, gradients.k, head, block.begin + first);
-        const std::array value_terms = {hidden_term(4, own, first, factors_[kDown].turned(head)),
-                                        hidden_term(5, own, first, weights_[kDown].turned(head))};
-        multiply(value_terms.data(), 2, count, gradients.v, head, block.begin + first);
+      for_each_product(heads, block, sizes_.in, [&](const ProductPiece& piece) {
+        const auto term = [&](int64_t which, const PackedMatrix& matrix) {
+          return hidden_term(which, piece, matrix.plain(piece.head, piece.panel));
+        };
+        multiply({term(0, factors_[kGate]), term(1, factors_[kUp]), term(2, weights_[kGate]),
+                  term(3, weights_[kUp])},
+                 piece, gradients.k, block.begin);
+        if (piece.panel > 0) return;
         for (int64_t matrix = 0; matrix < 3; ++matrix) {
-          add_shares(shares + (own * 3 + matrix) * panels_ * block.size() + first, block.size(), count,
-                     rates_at(gradients, matrix, head, block.begin + first));
+          add_shares(shares + (piece.own_head * 3 + matrix) * panels_ * block.size() + piece.first,
+                     block.size(), piece.tokens,
+                     rates_at(gradients, matrix, piece.head, block.begin + piece.first));
         }
+      });
+      for_each_product(heads, block, sizes_.out, [&](const ProductPiece& piece) {
+        const auto term = [&](int64_t which, const PackedMatrix& matrix) {
+          return hidden_term(which, piece, matrix.turned(piece.head, piece.panel));
+        };
+        multiply({term(4, factors_[kDown]), term(5, weights_[kDown])}, piece, gradients.v, block.begin);
       });
     });
   }
@@ -160,27 +166,32 @@ class SwigluPasses final : public FastWeightPasses {
     return {at(0), at(1), at(2)};
   }
 
-  /// Row forms over the hidden channels, `count` of them for every head of the group.
-  void make_row_forms(Range heads, Range block, int64_t count) {
-    // Rows a power of two apart would fight for the same places in the cache.
-    row_words_ = kernels::words_for(packing_, panels_ * kPanel) + kLine;
-    row_form_size_ = kernels::round_up_to(block.size(), kernels::kTileUnit) * row_words_;
-    row_form_stride_ = heads.size() * row_form_size_;
-    row_forms_ = row_memory_.words(count * row_form_stride_);
+  /// Slabs of the hidden channels, `count` of them for every head of the group; and room for products.
+  void make_slabs(Range heads, Range block, int64_t count) {
+    // One tile more, as in PackedTokens::pack.
+    const int64_t rows = kernels::round_up_to(block.size(), kernels::kTileUnit) + kernels::kTileUnit / 4;
+    slab_stride_ = kernels::words_for(packing_, rows * kPanel);
+    head_stride_ = panels_ * slab_stride_;
+    form_stride_ = heads.size() * head_stride_;
+    slabs_ = slab_memory_.words(count * form_stride_);
+    product_scratch_ = kernels::product_scratch(kSlice, std::max(sizes_.in, sizes_.out));
+    products_ = product_memory_.numbers(num_workers() * product_scratch_);
   }
-  uint32_t* row_form(int64_t which, int64_t head, int64_t panel) const {
-    return row_forms_ + which * row_form_stride_ + head * row_form_size_ +
-           kernels::words_for(packing_, panel * kPanel);
+  uint32_t* slab(int64_t which, int64_t own_head, int64_t panel) const {
+    return slabs_ + which * form_stride_ + own_head * head_stride_ + panel * slab_stride_;
   }
-  ProductTerm hidden_term(int64_t which, int64_t head, int64_t token, const uint32_t* panels) const {
-    return {row_form(which, head, 0) + token * row_words_, row_words_, panels,
-            kernels::words_for(packing_, sizes_.hidden)};
+  ProductTerm hidden_term(int64_t which, const ProductPiece& piece, const uint32_t* panels) const {
+    return {slab(which, piece.own_head, 0) + kernels::words_for(packing_, piece.first * kPanel), slab_stride_,
+            panels, kernels::words_for(packing_, sizes_.hidden)};
   }
 
-  void multiply(const ProductTerm* terms, int64_t count, int64_t tokens, const HeadTokens& out, int64_t head,
-                int64_t token) const {
-    kernel_.token_product(packing_, terms, count, tokens, out.width(),
-                          {out.at(head, token), out.stride(), out.bf16()});
+  void multiply(std::initializer_list<ProductTerm> terms, const ProductPiece& piece, const HeadTokens& out,
+                int64_t block_begin) const {
+    const int64_t first = piece.panel * kPanel;
+    kernel_.token_product(packing_, terms.begin(), int64_t(terms.size()), piece.tokens,
+                          std::min(piece.panels * kPanel, out.width() - first),
+                          {out.at(piece.head, block_begin + piece.first, first), out.stride(), out.bf16()},
+                          products_ + piece.worker * product_scratch_);
   }
 
   template <class Body>
@@ -199,7 +210,6 @@ class SwigluPasses final : public FastWeightPasses {
                            .gate = weights_[kGate].turned(head, panel),
                            .up = weights_[kUp].turned(head, panel),
                            .down = weights_[kDown].plain(head, panel),
-                           .hidden_words = row_words_,
                            .scratch = scratches + worker * scratch};
       body(piece, head, panel);
     });
@@ -213,8 +223,8 @@ class SwigluPasses final : public FastWeightPasses {
                        const PaddedSums& up, int64_t head, int64_t panel) {
     piece.gate_sum = gate.row(head, panel * kPanel);
     piece.up_sum = up.row(head, panel * kPanel);
-    piece.down_sum = down.row(head, 0) + panel * kPanel;
-    piece.sum_in = gate.columns(), piece.sum_hidden = down.columns();
+    piece.down_sum = down.row(head, panel * kPanel);
+    piece.sum_in = gate.columns(), piece.sum_out = down.columns();
   }
 
   /// Adds the hidden channels' shares [panels][stride] in their order.
@@ -229,13 +239,14 @@ class SwigluPasses final : public FastWeightPasses {
   NetworkSizes sizes_;
   bool bf16_;
   kernels::Packing packing_;
-  int64_t panels_;
+  int64_t panels_, block_;
   const kernels::FastWeightKernels& kernel_ = kernels::fast_weight_kernels();
   std::array<PackedMatrix, 3> weights_, factors_;
   PackedTokens x_, pull_;
-  Buffer row_memory_, scratch_memory_, rate_shares_;
-  uint32_t* row_forms_ = nullptr;
-  int64_t row_words_ = 0, row_form_size_ = 0, row_form_stride_ = 0;
+  Buffer slab_memory_, product_memory_, scratch_memory_, rate_shares_;
+  uint32_t* slabs_ = nullptr;
+  float* products_ = nullptr;
+  int64_t slab_stride_ = 0, head_stride_ = 0, form_stride_ = 0, product_scratch_ = 0;
 };
 
 }  // namespace

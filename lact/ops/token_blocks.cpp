@@ -31,43 +31,59 @@ void PackedTokens::pack(const HeadTokens& tokens, Range heads, Range block, kern
                         Needs needs) {
   const int64_t width = tokens.width(), count = block.size();
   const int64_t per_word = packing == kernels::Packing::pairs ? 2 : 1;
+  // Rows for one tile more: slabs a power of two apart would fight for the same places in the cache.
+  const int64_t rows = kernels::round_up_to(count, kernels::kTileUnit) + kernels::kTileUnit / 4;
   words_ = kernels::words_for(packing, width);
-  panel_stride_ = kernels::words_for(packing, count) * kPanel;
-  tiles_size_ = kernels::tile_form_words(packing, count, width);
+  slab_stride_ = rows * kPanel / per_word;
+  panel_stride_ = kernels::words_for(packing, rows) * kPanel;
+  slabs_size_ = panels_of(width) * slab_stride_;
   panels_size_ = panels_of(width) * panel_stride_;
-  tiles_ = needs.tiles ? tiles_memory_.words(heads.size() * tiles_size_) : nullptr;
-  panels_ = needs.panels ? panels_memory_.words(heads.size() * panels_size_) : nullptr;
+  // Where a word is one number, slabs are panels.
+  const bool shared = per_word == 1 && needs.scale == nullptr;
+  const bool slabs = needs.slabs || (shared && needs.panels), panels = needs.panels && !shared;
+  slabs_ = slabs ? slabs_memory_.words(heads.size() * slabs_size_) : nullptr;
+  panels_ = panels ? panels_memory_.words(heads.size() * panels_size_) : nullptr;
   const auto& kernel = kernels::fast_weight_kernels();
   const int64_t slices = slices_of(count);
   for_each_item(heads.size() * slices, [&](int64_t item, int64_t) {
     const int64_t head = item / slices, first = item % slices * kSlice;
-    const int64_t token = block.begin + first;
-    const float* scale = needs.scale == nullptr ? nullptr
-                                                : needs.scale->data_ptr<float>() +
-                                                      (heads.begin + head) * needs.scale->size(1) + token;
-    kernel.pack_tokens(packing, tokens.rows(heads.begin + head, token), std::min(kSlice, count - first),
-                       width, needs.tiles ? tiles_ + head * tiles_size_ + first * words_ : nullptr,
-                       needs.panels ? panels_ + head * panels_size_ + first / per_word * kPanel : nullptr,
-                       panel_stride_, scale);
+    const int64_t token = block.begin + first, size = std::min(kSlice, count - first);
+    const auto from = tokens.rows(heads.begin + head, token);
+    if (slabs) {
+      kernel.pack_slabs(packing, from, size, width, slabs_ + head * slabs_size_ + first * kPanel / per_word,
+                        slab_stride_);
+    }
+    if (panels) {
+      const float* scale = needs.scale == nullptr ? nullptr
+                                                  : needs.scale->data_ptr<float>() +
+                                                        (heads.begin + head) * needs.scale->size(1) + token;
+      kernel.pack_panels(packing, from, size, width,
+                         panels_ + head * panels_size_ + first / per_word * kPanel, panel_stride_, scale);
+    }
   });
+  if (shared) panels_ = slabs_;
 }
 
 kernels::TokenForms PackedTokens::forms(int64_t head) const {
-  return {tiles_ == nullptr ? nullptr : tiles_ + head * tiles_size_,
-          panels_ == nullptr ? nullptr : panels_ + head * panels_size_, words_, panel_stride_};
+  return {slabs_ == nullptr ? nullptr : slabs_ + head * slabs_size_,
+          panels_ == nullptr ? nullptr : panels_ + head * panels_size_, words_, slab_stride_, panel_stride_};
 }
 
-PaddedSums::PaddedSums(const at::Tensor& target)
+PaddedSums::PaddedSums(const at::Tensor& target, bool turned)
     : target_(target),
-      rows_(kernels::round_up_to(target.size(1), kPanel)),
-      columns_(kernels::round_up_to(target.size(2), kPanel)) {
-  const bool whole = rows_ == target.size(1) && columns_ == target.size(2) && target.is_contiguous();
-  if (!whole) padded_ = at::zeros({target.size(0), rows_, columns_}, target.options());
-  numbers_ = (whole ? target_ : padded_).data_ptr<float>();
+      turned_(turned),
+      rows_(kernels::round_up_to(target.size(turned ? 2 : 1), kPanel)),
+      columns_(kernels::round_up_to(target.size(turned ? 1 : 2), kPanel)) {
+  const bool in_place =
+      !turned && rows_ == target.size(1) && columns_ == target.size(2) && target.is_contiguous();
+  if (!in_place) beside_ = at::zeros({target.size(0), rows_, columns_}, target.options());
+  numbers_ = (in_place ? target_ : beside_).data_ptr<float>();
 }
 
 PaddedSums::~PaddedSums() {
-  if (padded_.defined()) target_.add_(padded_.narrow(1, 0, target_.size(1)).narrow(2, 0, target_.size(2)));
+  if (!beside_.defined()) return;
+  const at::Tensor sums = turned_ ? beside_.transpose(1, 2) : beside_;
+  target_.add_(sums.narrow(1, 0, target_.size(1)).narrow(2, 0, target_.size(2)));
 }
 
 }  // namespace lact::ops::fused

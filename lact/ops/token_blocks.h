@@ -4,6 +4,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "lact/kernels/fast_weight.h"
 #include "lact/ops/fast_weight_passes.h"
 #include "lact/ops/work_items.h"
@@ -11,13 +13,21 @@
 namespace lact::ops::fused {
 
 constexpr int64_t kPanel = 32;
-/// Tokens of one head that are packed and worked on together, and tokens of one piece of work in a product
-/// over them.
-constexpr int64_t kBlock = 8 * kernels::kTileUnit;
-constexpr int64_t kSlice = kernels::kTileUnit;
+/// Tokens of one piece of work: packing, or a product over them.
+constexpr int64_t kSlice = 2 * kernels::kTileUnit;
 
 inline int64_t panels_of(int64_t width) { return (width + kPanel - 1) / kPanel; }
 inline int64_t slices_of(int64_t tokens) { return (tokens + kSlice - 1) / kSlice; }
+
+/// Tokens of one head that are packed and worked on together. Either they stay in a core's second cache while
+/// all weights pass by, or, where weights and their sums fill the cache that cores share, they are many, so
+/// that these pass by less often.
+inline int64_t block_tokens(int64_t token_width, int64_t weights) {
+  constexpr int64_t kNumbersInSecondCache = 1 << 16, kWeightsInSharedCache = 3 << 18, kMany = 16;
+  if (weights > kWeightsInSharedCache) return kMany * kernels::kTileUnit;
+  return std::clamp<int64_t>(kNumbersInSecondCache / token_width / kernels::kTileUnit, 2, kMany) *
+         kernels::kTileUnit;
+}
 inline uint32_t* words_at(const at::Tensor& buffer, int64_t word) {
   return reinterpret_cast<uint32_t*>(buffer.data_ptr<int32_t>()) + word;
 }
@@ -60,7 +70,7 @@ class PackedTokens {
  public:
   /// Which forms are needed. With `scale` [heads, T] the panels hold token · scale.
   struct Needs {
-    bool tiles, panels;
+    bool slabs, panels;
     const at::Tensor* scale = nullptr;
   };
   void pack(const HeadTokens& tokens, Range heads, Range block, kernels::Packing packing, Needs needs);
@@ -69,16 +79,16 @@ class PackedTokens {
   kernels::TokenForms forms(int64_t head) const;
 
  private:
-  Buffer tiles_memory_, panels_memory_;
-  uint32_t *tiles_ = nullptr, *panels_ = nullptr;
-  int64_t tiles_size_ = 0, panels_size_ = 0, words_ = 0, panel_stride_ = 0;
+  Buffer slabs_memory_, panels_memory_;
+  uint32_t *slabs_ = nullptr, *panels_ = nullptr;
+  int64_t slabs_size_ = 0, panels_size_ = 0, words_ = 0, slab_stride_ = 0, panel_stride_ = 0;
 };
 
-/// Sums over tokens for matrices [heads, out, in]: in place where the sizes are whole panels, else beside
-/// them, padded.
+/// Sums over tokens for matrices [heads, rows, columns], added to the target at the end: in place where the
+/// sizes are whole panels, else beside it, padded. `turned`: for the transposed target.
 class PaddedSums {
  public:
-  explicit PaddedSums(const at::Tensor& target);
+  explicit PaddedSums(const at::Tensor& target, bool turned = false);
   ~PaddedSums();
   PaddedSums(const PaddedSums&) = delete;
 
@@ -86,31 +96,44 @@ class PaddedSums {
   int64_t columns() const { return columns_; }
 
  private:
-  at::Tensor target_, padded_;
+  at::Tensor target_, beside_;
+  bool turned_;
   int64_t rows_, columns_;
   float* numbers_;
 };
 
 /// Calls body(heads, block) for groups of heads, just large enough to keep all cores busy with `pieces`
-/// pieces of work per head, and blocks of tokens: what they pack should stay in the caches.
+/// pieces of work per head, and blocks of `size` tokens: what they pack should stay in the caches.
 template <class Body>
-void for_each_block(int64_t heads, int64_t pieces, Range tokens, const Body& body) {
+void for_each_block(int64_t heads, int64_t pieces, Range tokens, int64_t size, const Body& body) {
   const int64_t wanted = 8 * num_workers();
   const int64_t group = std::min(heads, std::max<int64_t>(1, (wanted + pieces - 1) / pieces));
   for (int64_t head = 0; head < heads; head += group) {
-    for (int64_t token = tokens.begin; token < tokens.end; token += kBlock) {
-      body(Range{head, std::min(head + group, heads)}, Range{token, std::min(token + kBlock, tokens.end)});
+    for (int64_t token = tokens.begin; token < tokens.end; token += size) {
+      body(Range{head, std::min(head + group, heads)}, Range{token, std::min(token + size, tokens.end)});
     }
   }
 }
 
-/// Calls body(head, first token within the block, tokens) for slices of a block, on all cores.
+/// A piece of a product over the tokens of a block.
+struct ProductPiece {
+  int64_t head, own_head;  ///< of all, and of the block's group
+  int64_t first, tokens;   ///< from the block's begin
+  int64_t panel, panels;   ///< of the output's columns
+  int64_t worker;
+};
+
+/// Calls body(piece) for slices of a block, on all cores; where slices are few, for parts of the columns.
 template <class Body>
-void for_each_slice(Range heads, Range block, const Body& body) {
-  const int64_t slices = slices_of(block.size());
-  for_each_item(heads.size() * slices, [&](int64_t item, int64_t) {
-    const int64_t first = item % slices * kSlice;
-    body(heads.begin + item / slices, first, std::min(kSlice, block.size() - first));
+void for_each_product(Range heads, Range block, int64_t columns, const Body& body) {
+  const int64_t slices = slices_of(block.size()), panels = panels_of(columns);
+  const int64_t wanted = (4 * num_workers() + heads.size() * slices - 1) / (heads.size() * slices);
+  const int64_t size = (panels + wanted - 1) / wanted, parts = (panels + size - 1) / size;
+  for_each_item(heads.size() * slices * parts, [&](int64_t item, int64_t worker) {
+    const int64_t own = item / (slices * parts), slice = item / parts % slices, part = item % parts;
+    const int64_t first = slice * kSlice, panel = part * size;
+    body(ProductPiece{heads.begin + own, own, first, std::min(kSlice, block.size() - first), panel,
+                      std::min(size, panels - panel), worker});
   });
 }
 

@@ -33,7 +33,8 @@ LACT_INLINE Hidden hidden_at(const Tiles& tiles, int at) {
 
 template <class Operand>
 LACT_INLINE void product_tile(const TokenForms& tokens, int64_t first, const uint32_t* panel, float* to) {
-  sliver_product<Operand, false>(tokens.tiles + first * tokens.words, panel, tokens.words, to, kPanel);
+  slab_product<Operand, false>(tokens.slabs + first * kSlabWords<Operand>, tokens.slab_stride, panel,
+                               tokens.words, to, kPanel);
 }
 
 /// The numbers [tokens][32] of a block, a tile of tokens from `first` on; zeros after the last token.
@@ -56,10 +57,10 @@ LACT_INLINE float rate_of(const float* rates, int64_t token, int64_t tokens) {
   return rates == nullptr ? 1 : rates[token];
 }
 
-/// Columns of one token in a row form.
+/// Columns of one token in a slab.
 template <class Operand>
-LACT_INLINE void store_row(uint32_t* rows, int64_t words, int64_t token, int column, Vec value) {
-  store(reinterpret_cast<typename Operand::Number*>(rows + token * words) + column, value);
+LACT_INLINE void store_row(uint32_t* slab, int64_t token, int column, Vec value) {
+  store(reinterpret_cast<typename Operand::Number*>(slab) + token * kPanel + column, value);
 }
 
 /// Runs stage(row, column) for the tile: first rows that share a word, then columns; `put` gets the
@@ -85,7 +86,13 @@ LACT_INLINE void add_outer(const uint32_t* a_panel, const uint32_t* b_panels, in
   }
 }
 
-/// The stretch's part of the sums: gate += Aᵀ x, up += Bᵀ x, down += pullᵀ C for panels A, B, C of hidden
+/// Calls body(first, 1 or 2) for panels two at a time.
+template <class Body>
+LACT_INLINE void for_each_two(int64_t panels, const Body& body) {
+  for (int64_t p = 0; p < panels; p += 2) body(p, panels - p < 2 ? 1 : 2);
+}
+
+/// The stretch's part of the sums: gate += Aᵀ x, up += Bᵀ x, downᵀ += Cᵀ pull for panels A, B, C of hidden
 /// channels.
 template <class Operand>
 LACT_INLINE void add_sums(const HiddenPiece& piece, int64_t first, int64_t words) {
@@ -93,19 +100,18 @@ LACT_INLINE void add_sums(const HiddenPiece& piece, int64_t first, int64_t words
   const uint32_t* gate = piece.scratch;
   const uint32_t* up = gate + kStretchWords * kPanel;
   const uint32_t* down = up + kStretchWords * kPanel;
-  const int64_t in_panels = panels_of(piece.in_width);
-  for (int64_t p = 0; p < in_panels; p += 2) {
-    const uint32_t* x = piece.x.panels + p * piece.x.panel_stride + offset;
-    const int64_t panels = in_panels - p < 2 ? 1 : 2;
-    add_outer<Operand>(gate, x, piece.x.panel_stride, panels, words, piece.gate_sum + p * kPanel,
-                       piece.sum_in);
-    add_outer<Operand>(up, x, piece.x.panel_stride, panels, words, piece.up_sum + p * kPanel, piece.sum_in);
-  }
-  for (int64_t p = 0; p < panels_of(piece.out_width); ++p) {
-    const uint32_t* pull = piece.pull.panels + p * piece.pull.panel_stride + offset;
-    panel_outer_product<Operand>(pull, down, words, piece.down_sum + p * kPanel * piece.sum_hidden,
-                                 piece.sum_hidden);
-  }
+  const auto add = [&](const uint32_t* factors, const TokenForms& tokens, int64_t p, int64_t panels,
+                       float* sum, int64_t stride) {
+    add_outer<Operand>(factors, tokens.panels + p * tokens.panel_stride + offset, tokens.panel_stride, panels,
+                       words, sum + p * kPanel, stride);
+  };
+  for_each_two(panels_of(piece.in_width), [&](int64_t p, int64_t panels) {
+    add(gate, piece.x, p, panels, piece.gate_sum, piece.sum_in);
+    add(up, piece.x, p, panels, piece.up_sum, piece.sum_in);
+  });
+  for_each_two(panels_of(piece.out_width), [&](int64_t p, int64_t panels) {
+    add(down, piece.pull, p, panels, piece.down_sum, piece.sum_out);
+  });
 }
 
 /// Calls tile(first token, scratch offset in words) for all tiles, and add_sums after every stretch.
@@ -149,7 +155,7 @@ void apply(const HiddenPiece& piece) {
       for (int column = 0; column < kPanel; column += kLanes) {
         const Vec gate = load(tiles.gate + row * kPanel + column),
                   up = load(tiles.up + row * kPanel + column);
-        store_row<Operand>(piece.hidden_rows, piece.hidden_words, t + row, column, gate * sigmoid(gate) * up);
+        store_row<Operand>(piece.hidden_slab, t + row, column, gate * sigmoid(gate) * up);
       }
     }
   }
@@ -202,8 +208,8 @@ void apply_backward(const HiddenPiece& piece) {
     const auto stage = [&](int row, int column) {
       const Hidden h = hidden_at(tiles, row * kPanel + column);
       const SumFactors out = {h.pull * h.up * h.slope, h.pull * h.silu, h.silu * h.up};
-      store_row<Operand>(piece.gate_rows, piece.hidden_words, t + row, column, out.gate);
-      store_row<Operand>(piece.up_rows, piece.hidden_words, t + row, column, out.up);
+      store_row<Operand>(piece.gate_slab, t + row, column, out.gate);
+      store_row<Operand>(piece.up_slab, t + row, column, out.up);
       return out;
     };
     for_each_word<Operand>(stage, [&](int row, int column, const SumFactors& even, const SumFactors& odd) {
@@ -243,15 +249,13 @@ void descend_backward(const HiddenPiece& piece) {
       const Vec b_slope = b * h.slope;
       const SumFactors out = {(a * h.up + c * h.pull) * h.slope + b * pull_up * bend,
                               a * h.silu + b_slope * h.pull, c * h.silu + b_slope * h.up};
-      const auto put = [&](uint32_t* rows, Vec value) {
-        store_row<Operand>(rows, piece.hidden_words, t + row, column, value);
-      };
-      put(piece.gate_factor_rows, gate_pull * gate_rate);
-      put(piece.up_factor_rows, up_pull * up_rate);
-      put(piece.hidden_rows, hidden * down_rate);
-      put(piece.gate_rows, out.gate);
-      put(piece.up_rows, out.up);
-      put(piece.pull_rows, out.down);
+      const auto put = [&](uint32_t* slab, Vec value) { store_row<Operand>(slab, t + row, column, value); };
+      put(piece.gate_factor_slab, gate_pull * gate_rate);
+      put(piece.up_factor_slab, up_pull * up_rate);
+      put(piece.hidden_slab, hidden * down_rate);
+      put(piece.gate_slab, out.gate);
+      put(piece.up_slab, out.up);
+      put(piece.pull_slab, out.down);
       return out;
     };
     for_each_word<Operand>(stage, [&](int row, int column, const SumFactors& even, const SumFactors& odd) {
@@ -289,15 +293,17 @@ void run_descend_backward(const HiddenPiece& piece) {
 }  // namespace
 
 // In fast_weight_products.cpp.
-void pack_tokens(Packing packing, NumberRows from, int64_t tokens, int64_t width, uint32_t* tiles,
-                 uint32_t* panels, int64_t panel_stride, const float* scale);
+void pack_slabs(Packing packing, NumberRows from, int64_t tokens, int64_t width, uint32_t* slabs,
+                int64_t slab_stride);
+void pack_panels(Packing packing, NumberRows from, int64_t tokens, int64_t width, uint32_t* panels,
+                 int64_t panel_stride, const float* scale);
 void token_product(Packing packing, const ProductTerm* terms, int64_t count, int64_t tokens, int64_t columns,
-                   RowsOut out);
+                   RowsOut out, float* scratch);
 void outer_sum(Packing packing, const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,
                int64_t words, int64_t columns, float* sum, int64_t sum_stride);
 
 extern const FastWeightKernels fast_weight;
-const FastWeightKernels fast_weight = {pack_tokens,          run_apply,     run_descend, run_apply_backward,
-                                       run_descend_backward, token_product, outer_sum};
+const FastWeightKernels fast_weight = {pack_slabs,         pack_panels,          run_apply,     run_descend,
+                                       run_apply_backward, run_descend_backward, token_product, outer_sum};
 
 }  // namespace lact::kernels::LACT_ISA
