@@ -30,6 +30,15 @@ struct RowWalk {
   int64_t outer, middle, inner;
 };
 
+template <class Number>
+LACT_INLINE const Number* at(const void* data, const RowWalk& walk) {
+  return static_cast<const Number*>(data) + walk.place();
+}
+template <class Number>
+LACT_INLINE Number* at(void* data, const RowWalk& walk) {
+  return static_cast<Number*>(data) + walk.place();
+}
+
 /// Calls body(first channel, count of lanes) for every vector of a row; whole vectors get a constant count.
 template <class Body>
 LACT_INLINE void over_row(int64_t width, const Body& body) {

@@ -20,8 +20,10 @@ at::Tensor FeedForward::hidden(const at::Tensor& x, CheapParts& cheap) const {
     const auto gated = [](const std::vector<at::Tensor>& in) { return ops::gated_silu(in[0], in[1]); };
     return cheap.run(gated, {gate_->forward(x), up});
   }
-  const char* form = kind_ == FeedForwardKind::gelu_tanh ? "tanh" : "none";
-  return cheap.run([form](const std::vector<at::Tensor>& in) { return at::gelu(in[0], form); }, {up});
+  const auto activated = [kind = kind_](const std::vector<at::Tensor>& in) {
+    return kind == FeedForwardKind::gelu_tanh ? ops::gelu_tanh(in[0]) : at::gelu(in[0]);
+  };
+  return cheap.run(activated, {up});
 }
 
 at::Tensor FeedForward::forward(const at::Tensor& x) const {

@@ -6,6 +6,7 @@
 #include "lact/ops/norms.h"
 #include "lact/ops/norms_fused.h"
 #include "lact/ops/paths.h"
+#include "lact/ops/rows.h"
 
 namespace lact::ops {
 
@@ -15,6 +16,10 @@ at::Tensor gated_silu(const at::Tensor& gate, const at::Tensor& up) {
              up.sizes().vec());
   if (fused_paths() && fused::fits_gated_silu(gate, up)) return fused::gated_silu(gate, up);
   return reference::gated_silu(gate, up);
+}
+
+at::Tensor gelu_tanh(const at::Tensor& x) {
+  return fused_paths() && fits_rows(x) ? fused::gelu_tanh(x) : reference::gelu_tanh(x);
 }
 
 at::Tensor silu_l2_normalize(const at::Tensor& x, double epsilon) {

@@ -2,6 +2,7 @@
 #include <torch/autograd.h>
 
 #include "lact/kernels/gated_silu.h"
+#include "lact/kernels/gelu.h"
 #include "lact/ops/activations.h"
 #include "lact/ops/rows.h"
 
@@ -53,6 +54,41 @@ struct GatedSilu : torch::autograd::Function<GatedSilu> {
   }
 };
 
+struct GeluTanh : torch::autograd::Function<GeluTanh> {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x) {
+    const at::Tensor inputs = with_rows(x), y = empty_rows_like(inputs);
+    const kernels::GeluForward task = {y.scalar_type() == at::kBFloat16,
+                                       y.size(-1),
+                                       inputs.data_ptr(),
+                                       y.data_ptr(),
+                                       rows_of(inputs),
+                                       rows_of(y)};
+    const auto run = kernels::gelu_kernels().forward;
+    for_row_items(num_rows(y), y.size(-1),
+                  [&](int64_t, int64_t begin, int64_t end) { run(task, begin, end); });
+    context->save_for_backward({inputs});
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const at::Tensor x = context->get_saved_variables()[0];
+    const at::Tensor dy = with_rows(gradients[0]), dx = empty_rows_like(x);
+    const kernels::GeluBackward task = {dx.scalar_type() == at::kBFloat16,
+                                        dx.size(-1),
+                                        x.data_ptr(),
+                                        dy.data_ptr(),
+                                        dx.data_ptr(),
+                                        rows_of(x),
+                                        rows_of(dy),
+                                        rows_of(dx)};
+    const auto run = kernels::gelu_kernels().backward;
+    for_row_items(num_rows(dx), dx.size(-1),
+                  [&](int64_t, int64_t begin, int64_t end) { run(task, begin, end); });
+    return {dx};
+  }
+};
+
 }  // namespace
 
 bool fits_gated_silu(const at::Tensor& gate, const at::Tensor& up) {
@@ -60,5 +96,7 @@ bool fits_gated_silu(const at::Tensor& gate, const at::Tensor& up) {
 }
 
 at::Tensor gated_silu(const at::Tensor& gate, const at::Tensor& up) { return GatedSilu::apply(gate, up); }
+
+at::Tensor gelu_tanh(const at::Tensor& x) { return GeluTanh::apply(x); }
 
 }  // namespace lact::ops::fused

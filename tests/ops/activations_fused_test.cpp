@@ -52,6 +52,33 @@ TEST(ActivationsFused, ExtremeGatesAreFiniteAndNotANumberStays) {
   });
 }
 
+at::Tensor gelu(const std::vector<at::Tensor>& x) { return gelu_tanh(x[0]); }
+at::Tensor gelu_plainly(const std::vector<at::Tensor>& x) { return reference::gelu_tanh(x[0]); }
+
+TEST(ActivationsFused, GeluEqualsTheReferenceAtEveryWidthAndInViews) {
+  at::manual_seed(4);
+  for_each_isa([](const std::string&) {
+    for (const int64_t width : {1, 7, 63, 384}) {
+      SCOPED_TRACE(width);
+      const at::Tensor x = at::randn({3, 67, width}) * 4;
+      expect_like_reference(gelu, gelu_plainly, {x}, 2e-6);
+      expect_like_reference(gelu, gelu_plainly, {x.to(at::kBFloat16)}, 5e-3);
+    }
+    const auto turned = [](auto function) {
+      return [=](const std::vector<at::Tensor>& x) { return function({x[0].t()}); };
+    };
+    expect_like_reference(turned(gelu), turned(gelu_plainly), {at::randn({31, 9})}, 2e-6);
+  });
+}
+
+TEST(ActivationsFused, GeluOfExtremesIsFiniteAndNotANumberStays) {
+  for_each_isa([](const std::string&) {
+    const at::Tensor x = at::tensor({-1e12f, -1000.f, -21.f, -6.f, 0.f, 6.f, 21.f, 1e12f});
+    expect_like_reference(gelu, gelu_plainly, {x}, 1e-6);
+    EXPECT_TRUE(gelu_tanh(at::full({40}, std::nan(""))).isnan().all().item<bool>());
+  });
+}
+
 TEST(ActivationsFused, SiluL2NormalizeIsTheTwoStepsOneAfterTheOther) {
   at::manual_seed(3);
   const at::Tensor precise = randn({4, 6, 20});

@@ -6,15 +6,6 @@ namespace lact::kernels {
 namespace {
 
 template <class Number>
-LACT_INLINE const Number* at(const void* data, const RowWalk& walk) {
-  return static_cast<const Number*>(data) + walk.place();
-}
-template <class Number>
-LACT_INLINE Number* at(void* data, const RowWalk& walk) {
-  return static_cast<Number*>(data) + walk.place();
-}
-
-template <class Number>
 void forward(const GatedSiluForward& task, int64_t begin, int64_t end) {
   RowWalk gates(task.gate_rows, begin), ups(task.up_rows, begin), results(task.y_rows, begin);
   for (int64_t row = begin; row < end; ++row, gates.next(), ups.next(), results.next()) {

@@ -6,6 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/models/common/config_checks.h"
+#include "lact/ops/activations.h"
 #include "lact/ops/dtypes.h"
 #include "lact/ops/linear.h"
 #include "lact/ops/norms.h"
@@ -101,7 +102,7 @@ class Umt5Block : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& x, const at::Tensor& groups, const at::Tensor& hidden_keys) const {
     const at::Tensor y = x + attention(norm(x, norm1_), groups, hidden_keys);
     const at::Tensor z = norm(y, norm2_);
-    return y + ops::linear(ops::linear(z, up_) * at::gelu(ops::linear(z, gate_), "tanh"), down_);
+    return y + ops::linear(ops::linear(z, up_) * ops::gelu_tanh(ops::linear(z, gate_)), down_);
   }
 
  private:

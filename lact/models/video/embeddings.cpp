@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/ops/activations.h"
 
 namespace lact::models {
 
@@ -46,7 +47,7 @@ at::Tensor TextEmbedding::forward(const at::Tensor& text) const {
       "[video] the text has shape {} and type {}, expected [B, at most {}, {}] of floating point numbers",
       text.sizes().vec(), toString(text.scalar_type()), text_length_, text_dim_);
   const at::Tensor padded = at::constant_pad_nd(text, {0, 0, 0, text_length_ - text.size(1)});
-  return out_->forward(at::gelu(in_->forward(padded.to(in_->weight.scalar_type())), "tanh"));
+  return out_->forward(ops::gelu_tanh(in_->forward(padded.to(in_->weight.scalar_type()))));
 }
 
 }  // namespace lact::models
