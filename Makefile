@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 
-.PHONY: demo test build bench asan format tidy clean
+.PHONY: demo test build bench asan tsan format tidy clean
 
 demo: build
 	OMP_WAIT_POLICY=passive $(BUILD)/bin/lact lm demo --output out/demo
@@ -23,6 +23,12 @@ bench: build
 
 asan:
 	@$(MAKE) --no-print-directory test PRESET=asan
+
+# Only what shares its work among threads: LibTorch itself is not instrumented.
+tsan: build/packages
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS)
+	setarch -R ctest --preset tsan -j $(JOBS)
 
 format:
 	clang-format -i $(SOURCES)

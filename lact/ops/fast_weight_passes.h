@@ -17,11 +17,22 @@ namespace lact::ops::fused {
 /// float32.
 using PerMatrix = std::vector<at::Tensor>;
 
-/// What a chunk writes: its tokens [B, H, T, ...] and where it lies in them.
+/// What a chunk reads: tokens [B, H, T, ...] and where it lies in them.
+struct ReadChunk {
+  HeadTokens x, out;
+  Range tokens;
+};
+
+/// What a chunk writes.
 struct WrittenChunk {
   HeadTokens k, v;
   PerMatrix rates;
   Range tokens;
+};
+
+/// What the way back can use instead of computing it again; undefined where it was not asked for.
+struct KeptChunk {
+  at::Tensor read, written;
 };
 
 class FastWeightPasses {
@@ -31,18 +42,14 @@ class FastWeightPasses {
   /// Packs a version of the weights, which the passes below use until the next one.
   virtual void load(const PerMatrix& weights) = 0;
 
-  /// out = f(x) for a range of tokens. With `keep`, returns what the way back can use instead of computing it
-  /// again.
-  virtual at::Tensor apply(const HeadTokens& x, Range tokens, const HeadTokens& out, bool keep) = 0;
+  /// out = f(x) for the tokens of `read`. For those of `written`, which are as many, into `sums` for each
+  /// matrix: Σ_t rate_t · (-∂L_t/∂W) with v as the pull on f(k). Either may be missing. Both use the weights
+  /// as they were loaded, so that a chunk that is read and then written is one block of work.
+  virtual KeptChunk forward(const ReadChunk* read, const WrittenChunk* written, const PerMatrix& sums,
+                            bool keep) = 0;
 
-  /// Σ_t rate_t · (-∂L_t/∂W) for each matrix, with v as the pull on f(k), into `sums`; returns as `apply`
-  /// does.
-  virtual at::Tensor descend(const WrittenChunk& chunk, const PerMatrix& sums, bool keep) = 0;
-
-  /// From the gradient of the output: that of x, and the weights' added to `weight_gradients`. `kept` may be
-  /// undefined.
-  virtual void apply_backward(const HeadTokens& x, Range tokens, const HeadTokens& out_gradient,
-                              const at::Tensor& kept, const HeadTokens& x_gradient,
+  /// From the gradient of the output: that of x, and the weights' added to `weight_gradients`.
+  virtual void apply_backward(const ReadChunk& chunk, const at::Tensor& kept, const ReadChunk& gradients,
                               const PerMatrix& weight_gradients) = 0;
 
   /// From the gradients of the sums: those of k, v and rates (for the chunk's tokens), and the weights'

@@ -1,4 +1,6 @@
-// The four passes of f(x) = W x.
+// The passes of f(x) = W x.
+#include <optional>
+
 #include "lact/ops/token_blocks.h"
 
 namespace lact::ops::fused {
@@ -16,35 +18,43 @@ class LinearPasses final : public FastWeightPasses {
 
   void load(const PerMatrix& weights) override { weight_.pack(weights[0], packing_); }
 
-  at::Tensor apply(const HeadTokens& x, Range tokens, const HeadTokens& out, bool /*keep*/) override {
-    for_each_block(sizes_.heads, block_ / kSlice, tokens, block_, [&](Range heads, Range block) {
-      first_.pack(x, heads, block, packing_, {true, false});
-      multiply(weight_, true, out, heads, block);
+  KeptChunk forward(const ReadChunk* read, const WrittenChunk* written, const PerMatrix& sums,
+                    bool /*keep*/) override {
+    std::optional<PaddedSums> sum;
+    if (written) sum.emplace(sums[0]);
+    const int64_t tokens = (read ? read->tokens : written->tokens).size();
+    for_each_block(sizes_.heads, panels_of(sizes_.out), tokens, block_, [&](Range heads, Range block) {
+      Phases phases;
+      if (read) {
+        const Range own = block_of(read->tokens, block);
+        x_.pack(phases.pack, read->x, heads, own, packing_, {true, false});
+        add_multiply(phases.product, x_, weight_, true, read->out, heads, own);
+      }
+      // Σ_t rate_t v_t k_tᵀ
+      if (written) {
+        const Range own = block_of(written->tokens, block);
+        pull_.pack(phases.pack, written->v, heads, own, packing_, {false, true, &written->rates[0]});
+        keys_.pack(phases.pack, written->k, heads, own, packing_, {false, true});
+        add_outer(phases.product, keys_, heads, block, *sum);
+      }
+      phases.run();
     });
     return {};
   }
 
-  // Σ_t rate_t v_t k_tᵀ
-  at::Tensor descend(const WrittenChunk& chunk, const PerMatrix& sums, bool /*keep*/) override {
-    const PaddedSums sum(sums[0]);
-    for_each_block(sizes_.heads, panels_of(sizes_.out), chunk.tokens, block_, [&](Range heads, Range block) {
-      first_.pack(chunk.v, heads, block, packing_, {false, true, &chunk.rates[0]});
-      second_.pack(chunk.k, heads, block, packing_, {false, true});
-      add_outer(heads, block, sum);
-    });
-    return {};
-  }
-
-  void apply_backward(const HeadTokens& x, Range tokens, const HeadTokens& out_gradient,
-                      const at::Tensor& /*kept*/, const HeadTokens& x_gradient,
+  void apply_backward(const ReadChunk& chunk, const at::Tensor& /*kept*/, const ReadChunk& gradients,
                       const PerMatrix& weight_gradients) override {
     const PaddedSums sum(weight_gradients[0]);
-    for_each_block(sizes_.heads, panels_of(sizes_.out), tokens, block_, [&](Range heads, Range block) {
-      first_.pack(out_gradient, heads, block, packing_, {true, true});
-      second_.pack(x, heads, block, packing_, {false, true});
-      add_outer(heads, block, sum);
-      multiply(weight_, false, x_gradient, heads, block);
-    });
+    for_each_block(sizes_.heads, panels_of(sizes_.out), chunk.tokens.size(), block_,
+                   [&](Range heads, Range block) {
+                     const Range tokens = block_of(chunk.tokens, block);
+                     Phases phases;
+                     pull_.pack(phases.pack, gradients.out, heads, tokens, packing_, {true, true});
+                     x_.pack(phases.pack, chunk.x, heads, tokens, packing_, {false, true});
+                     add_outer(phases.product, x_, heads, block, sum);
+                     add_multiply(phases.product, pull_, weight_, false, gradients.x, heads, tokens);
+                     phases.run();
+                   });
   }
 
   // With the sum's gradient A:  dk = rate Aᵀ v,  dv = rate A k,  drate = v · (A k).
@@ -52,20 +62,22 @@ class LinearPasses final : public FastWeightPasses {
                         const WrittenChunk& gradients, const PerMatrix& /*weight_gradients*/) override {
     factor_.pack(sum_gradients[0], packing_);
     const int64_t out = sizes_.out, in = sizes_.in;
-    for_each_block(sizes_.heads, block_ / kSlice, chunk.tokens, block_, [&](Range heads, Range block) {
-      first_.pack(chunk.v, heads, block, packing_, {true, false});
-      second_.pack(chunk.k, heads, block, packing_, {true, false});
+    for_each_block(sizes_.heads, block_ / kSlice, chunk.tokens.size(), block_, [&](Range heads, Range block) {
+      const Range all = block_of(chunk.tokens, block);
+      Phases phases;
+      pull_.pack(phases.pack, chunk.v, heads, all, packing_, {true, false});
+      keys_.pack(phases.pack, chunk.k, heads, all, packing_, {true, false});
       const int64_t room = kSlice * (in + 2 * out) + kernels::product_scratch(kSlice, std::max(in, out));
       float* scratches = scratch_.numbers(num_workers() * room);
       const int64_t slices = slices_of(block.size());
-      for_each_item(heads.size() * slices, [&](int64_t item, int64_t worker) {
+      phases.product.add(heads.size() * slices, [&, room, slices, scratches](int64_t item, int64_t worker) {
         const int64_t own = item / slices, head = heads.begin + own, first = item % slices * kSlice,
-                      count = std::min(kSlice, block.size() - first), token = block.begin + first;
+                      count = std::min(kSlice, block.size() - first), token = all.begin + first;
         float* keys = scratches + worker * room;
         float *values = keys + kSlice * in, *pulls = values + kSlice * out, *sums = pulls + kSlice * out;
-        const ProductTerm key_term = term_of(first_, own, first, factor_.plain(head));
+        const ProductTerm key_term = term_of(pull_, own, first, factor_.plain(head));
         kernel_.token_product(packing_, &key_term, 1, count, in, {keys, in, false}, sums);
-        const ProductTerm value_term = term_of(second_, own, first, factor_.turned(head));
+        const ProductTerm value_term = term_of(keys_, own, first, factor_.turned(head));
         kernel_.token_product(packing_, &value_term, 1, count, out, {values, out, false}, sums);
         widen(chunk.v.rows(head, token), count, out, pulls);
         const float* rates = chunk.rates[0].data_ptr<float>() + head * chunk.rates[0].size(1) + token;
@@ -78,6 +90,7 @@ class LinearPasses final : public FastWeightPasses {
           write_row(values + t * out, out, rates[t], gradients.v, head, token + t);
         }
       });
+      phases.run();
     });
   }
 
@@ -89,28 +102,30 @@ class LinearPasses final : public FastWeightPasses {
             forms.words};
   }
 
-  /// out = x Wᵀ (turned) or x W for the tokens packed first.
-  void multiply(const PackedMatrix& matrix, bool turned, const HeadTokens& out, Range heads, Range block) {
+  /// Adds out = x Wᵀ (turned) or x W for packed tokens.
+  void add_multiply(WorkList& work, const PackedTokens& x, const PackedMatrix& matrix, bool turned,
+                    const HeadTokens& out, Range heads, Range tokens) {
     const int64_t scratch = kernels::product_scratch(kSlice, out.width());
     float* scratches = scratch_.numbers(num_workers() * scratch);
-    for_each_product(heads, block, out.width(), [&](const ProductPiece& piece) {
-      const ProductTerm term =
-          term_of(first_, piece.own_head, piece.first,
-                  turned ? matrix.turned(piece.head, piece.panel) : matrix.plain(piece.head, piece.panel));
-      const int64_t column = piece.panel * kPanel;
-      kernel_.token_product(packing_, &term, 1, piece.tokens,
-                            std::min(piece.panels * kPanel, out.width() - column),
-                            {out.at(piece.head, block.begin + piece.first, column), out.stride(), out.bf16()},
-                            scratches + piece.worker * scratch);
-    });
+    add_products(
+        work, heads, tokens.size(), out.width(), [=, this, &x, &matrix, &out](const ProductPiece& piece) {
+          const ProductTerm term = term_of(
+              x, piece.own_head, piece.first,
+              turned ? matrix.turned(piece.head, piece.panel) : matrix.plain(piece.head, piece.panel));
+          const int64_t column = piece.panel * kPanel;
+          kernel_.token_product(
+              packing_, &term, 1, piece.tokens, std::min(piece.panels * kPanel, out.width() - column),
+              {out.at(piece.head, tokens.begin + piece.first, column), out.stride(), out.bf16()},
+              scratches + piece.worker * scratch);
+        });
   }
 
-  /// sum += Aᵀ B over the packed block.
-  void add_outer(Range heads, Range block, const PaddedSums& sum) const {
+  /// Adds sum += Aᵀ B for the packed block, with the pulls as A.
+  void add_outer(WorkList& work, const PackedTokens& x, Range heads, Range block, const PaddedSums& sum) {
     const int64_t panels = panels_of(sizes_.out), words = kernels::words_for(packing_, block.size());
-    for_each_item(heads.size() * panels, [&](int64_t item, int64_t) {
+    work.add(heads.size() * panels, [=, this, &x, &sum](int64_t item, int64_t) {
       const int64_t own = item / panels, panel = item % panels;
-      const auto a = first_.forms(own), b = second_.forms(own);
+      const auto a = pull_.forms(own), b = x.forms(own);
       kernel_.outer_sum(packing_, a.panels + panel * a.panel_stride, b.panels, b.panel_stride, words,
                         sizes_.in, sum.row(heads.begin + own, panel * kPanel), sum.columns());
     });
@@ -142,7 +157,7 @@ class LinearPasses final : public FastWeightPasses {
   int64_t block_;
   const kernels::FastWeightKernels& kernel_ = kernels::fast_weight_kernels();
   PackedMatrix weight_, factor_;
-  PackedTokens first_, second_;
+  PackedTokens x_, keys_, pull_;
   Buffer scratch_;
 };
 

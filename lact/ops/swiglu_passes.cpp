@@ -1,8 +1,9 @@
-// The four passes of f(x) = down (silu(gate x) ∘ (up x)). Each goes through blocks of tokens in three phases
-// that all cores share: pack the tokens, work through the hidden channels 32 at a time, multiply what they
-// left behind.
+// The passes of f(x) = down (silu(gate x) ∘ (up x)). Each goes through blocks of tokens in three phases that
+// all cores share: pack the tokens, work through the hidden channels 32 at a time, multiply what they left
+// behind.
 #include <array>
 #include <initializer_list>
+#include <optional>
 
 #include "lact/ops/token_blocks.h"
 
@@ -29,121 +30,147 @@ class SwigluPasses final : public FastWeightPasses {
     for (size_t i = 0; i < 3; ++i) weights_[i].pack(weights[i], packing_);
   }
 
-  at::Tensor apply(const HeadTokens& x, Range tokens, const HeadTokens& out, bool keep) override {
-    const at::Tensor kept = keep ? keep_room(2, tokens) : at::Tensor();
+  KeptChunk forward(const ReadChunk* read, const WrittenChunk* written, const PerMatrix& sums,
+                    bool keep) override {
+    make_scratch();
+    KeptChunk kept;
+    if (keep && read) kept.read = keep_room(2, read->tokens);
+    if (keep && written) kept.written = keep_room(3, written->tokens);
+    std::optional<NetworkSums> summed;
+    if (written) summed.emplace(sums);
+    const int64_t tokens = (read ? read->tokens : written->tokens).size();
     for_each_block(sizes_.heads, panels_, tokens, block_, [&](Range heads, Range block) {
-      x_.pack(x, heads, block, packing_, {true, false});
-      make_slabs(heads, block, 1);
-      for_each_piece(heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
-        piece.hidden_slab = slab(0, head - heads.begin, panel);
-        piece.kept = kept_at(kept, head, panel, block.begin - tokens.begin, 2);
-        kernel_.apply(piece);
-      });
-      for_each_product(heads, block, sizes_.out, [&](const ProductPiece& piece) {
-        const ProductTerm term = hidden_term(0, piece, weights_[kDown].turned(piece.head, piece.panel));
-        multiply({term}, piece, out, block.begin);
-      });
+      Phases phases;
+      if (read) add_apply(phases, *read, kept.read, heads, block);
+      if (written) add_descend(phases, *written, kept.written, *summed, heads, block);
+      phases.run();
     });
     return kept;
   }
 
-  at::Tensor descend(const WrittenChunk& chunk, const PerMatrix& sums, bool keep) override {
-    const at::Tensor kept = keep ? keep_room(3, chunk.tokens) : at::Tensor();
-    const PaddedSums gate(sums[kGate]), down(sums[kDown], true), up(sums[kUp]);
-    for_each_block(sizes_.heads, panels_, chunk.tokens, block_, [&](Range heads, Range block) {
-      x_.pack(chunk.k, heads, block, packing_, {true, true});
-      pull_.pack(chunk.v, heads, block, packing_, {true, true});
-      for_each_piece(heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
-        piece.pull = pull_.forms(head - heads.begin);
-        set_rates(piece, chunk, head, block.begin);
-        set_sums(piece, gate, down, up, head, panel);
-        piece.kept = kept_at(kept, head, panel, block.begin - chunk.tokens.begin, 3);
-        kernel_.descend(piece);
-      });
-    });
-    return kept;
-  }
-
-  void apply_backward(const HeadTokens& x, Range tokens, const HeadTokens& out_gradient,
-                      const at::Tensor& kept, const HeadTokens& x_gradient,
+  void apply_backward(const ReadChunk& chunk, const at::Tensor& kept, const ReadChunk& gradients,
                       const PerMatrix& weight_gradients) override {
-    const PaddedSums gate(weight_gradients[kGate]), down(weight_gradients[kDown], true),
-        up(weight_gradients[kUp]);
-    for_each_block(sizes_.heads, panels_, tokens, block_, [&](Range heads, Range block) {
-      x_.pack(x, heads, block, packing_, {true, true});
-      pull_.pack(out_gradient, heads, block, packing_, {true, true});
-      make_slabs(heads, block, 2);
-      for_each_piece(heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
-        piece.pull = pull_.forms(head - heads.begin);
-        set_sums(piece, gate, down, up, head, panel);
-        piece.gate_slab = slab(0, head - heads.begin, panel);
-        piece.up_slab = slab(1, head - heads.begin, panel);
-        piece.kept = kept_at(kept, head, panel, block.begin - tokens.begin, 2);
+    make_scratch();
+    const NetworkSums sums(weight_gradients);
+    for_each_block(sizes_.heads, panels_, chunk.tokens.size(), block_, [&](Range heads, Range block) {
+      const Range tokens = block_of(chunk.tokens, block);
+      Phases phases;
+      x_.pack(phases.pack, chunk.x, heads, tokens, packing_, {true, true});
+      pull_.pack(phases.pack, gradients.out, heads, tokens, packing_, {true, true});
+      slabs_.make(2, heads.size(), panels_, block.size(), packing_);
+      add_pieces(phases.hidden, x_, heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
+        const int64_t own = head - heads.begin;
+        piece.pull = pull_.forms(own);
+        set_sums(piece, sums, head, panel);
+        piece.gate_slab = slabs_.at(0, own, panel), piece.up_slab = slabs_.at(1, own, panel);
+        piece.kept = kept_at(kept, head, panel, block.begin, 2);
         kernel_.apply_backward(piece);
       });
       // dx = dG gate + dU up
-      for_each_product(heads, block, sizes_.in, [&](const ProductPiece& piece) {
-        const auto term = [&](int64_t which, const PackedMatrix& matrix) {
-          return hidden_term(which, piece, matrix.plain(piece.head, piece.panel));
+      add_products(phases.product, heads, block.size(), sizes_.in, [&](const ProductPiece& piece) {
+        const auto term = [&](int64_t kind, const PackedMatrix& matrix) {
+          return hidden_term(kind, piece, matrix.plain(piece.head, piece.panel));
         };
-        multiply({term(0, weights_[kGate]), term(1, weights_[kUp])}, piece, x_gradient, block.begin);
+        multiply({term(0, weights_[kGate]), term(1, weights_[kUp])}, piece, gradients.x, tokens.begin);
       });
+      phases.run();
     });
   }
 
   void descend_backward(const WrittenChunk& chunk, const PerMatrix& sum_gradients, const at::Tensor& kept,
                         const WrittenChunk& gradients, const PerMatrix& weight_gradients) override {
     for (size_t i = 0; i < 3; ++i) factors_[i].pack(sum_gradients[i], packing_);
-    const PaddedSums gate(weight_gradients[kGate]), down(weight_gradients[kDown], true),
-        up(weight_gradients[kUp]);
-    for_each_block(sizes_.heads, panels_, chunk.tokens, block_, [&](Range heads, Range block) {
-      x_.pack(chunk.k, heads, block, packing_, {true, true});
-      pull_.pack(chunk.v, heads, block, packing_, {true, true});
-      make_slabs(heads, block, 6);
+    make_scratch();
+    const NetworkSums sums(weight_gradients);
+    for_each_block(sizes_.heads, panels_, chunk.tokens.size(), block_, [&](Range heads, Range block) {
+      const Range tokens = block_of(chunk.tokens, block);
+      Phases phases;
+      x_.pack(phases.pack, chunk.k, heads, tokens, packing_, {true, true});
+      pull_.pack(phases.pack, chunk.v, heads, tokens, packing_, {true, true});
+      slabs_.make(6, heads.size(), panels_, block.size(), packing_);
       float* shares = rate_shares_.numbers(heads.size() * 3 * panels_ * block.size());
-      for_each_piece(heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
+      add_pieces(phases.hidden, x_, heads, block, [&](HiddenPiece& piece, int64_t head, int64_t panel) {
         const int64_t own = head - heads.begin;
-        piece.pull = pull_.forms(head - heads.begin);
-        set_rates(piece, chunk, head, block.begin);
-        set_sums(piece, gate, down, up, head, panel);
+        piece.pull = pull_.forms(own);
+        set_rates(piece, chunk, head, tokens.begin);
+        set_sums(piece, sums, head, panel);
         piece.gate_factor = factors_[kGate].turned(head, panel);
         piece.up_factor = factors_[kUp].turned(head, panel);
         piece.down_factor = factors_[kDown].plain(head, panel);
-        piece.gate_factor_slab = slab(0, own, panel), piece.up_factor_slab = slab(1, own, panel);
-        piece.gate_slab = slab(2, own, panel), piece.up_slab = slab(3, own, panel);
-        piece.hidden_slab = slab(4, own, panel), piece.pull_slab = slab(5, own, panel);
+        piece.gate_factor_slab = slabs_.at(0, own, panel), piece.up_factor_slab = slabs_.at(1, own, panel);
+        piece.gate_slab = slabs_.at(2, own, panel), piece.up_slab = slabs_.at(3, own, panel);
+        piece.hidden_slab = slabs_.at(4, own, panel), piece.pull_slab = slabs_.at(5, own, panel);
         const auto share = [&](int64_t matrix) {
           return shares + ((own * 3 + matrix) * panels_ + panel) * block.size();
         };
         piece.gate_rate_sum = share(kGate), piece.down_rate_sum = share(kDown),
         piece.up_rate_sum = share(kUp);
-        piece.kept = kept_at(kept, head, panel, block.begin - chunk.tokens.begin, 3);
+        piece.kept = kept_at(kept, head, panel, block.begin, 3);
         kernel_.descend_backward(piece);
       });
-      for_each_product(heads, block, sizes_.in, [&](const ProductPiece& piece) {
-        const auto term = [&](int64_t which, const PackedMatrix& matrix) {
-          return hidden_term(which, piece, matrix.plain(piece.head, piece.panel));
+      add_products(phases.product, heads, block.size(), sizes_.in, [&](const ProductPiece& piece) {
+        const auto term = [&](int64_t kind, const PackedMatrix& matrix) {
+          return hidden_term(kind, piece, matrix.plain(piece.head, piece.panel));
         };
         multiply({term(0, factors_[kGate]), term(1, factors_[kUp]), term(2, weights_[kGate]),
                   term(3, weights_[kUp])},
-                 piece, gradients.k, block.begin);
+                 piece, gradients.k, tokens.begin);
         if (piece.panel > 0) return;
         for (int64_t matrix = 0; matrix < 3; ++matrix) {
           add_shares(shares + (piece.own_head * 3 + matrix) * panels_ * block.size() + piece.first,
                      block.size(), piece.tokens,
-                     rates_at(gradients, matrix, piece.head, block.begin + piece.first));
+                     rates_at(gradients, matrix, piece.head, tokens.begin + piece.first));
         }
       });
-      for_each_product(heads, block, sizes_.out, [&](const ProductPiece& piece) {
-        const auto term = [&](int64_t which, const PackedMatrix& matrix) {
-          return hidden_term(which, piece, matrix.turned(piece.head, piece.panel));
+      add_products(phases.product, heads, block.size(), sizes_.out, [&](const ProductPiece& piece) {
+        const auto term = [&](int64_t kind, const PackedMatrix& matrix) {
+          return hidden_term(kind, piece, matrix.turned(piece.head, piece.panel));
         };
-        multiply({term(4, factors_[kDown]), term(5, weights_[kDown])}, piece, gradients.v, block.begin);
+        multiply({term(4, factors_[kDown]), term(5, weights_[kDown])}, piece, gradients.v, tokens.begin);
       });
+      phases.run();
     });
   }
 
  private:
+  /// Sums over tokens for each matrix. (Of down, the transposed.)
+  struct NetworkSums {
+    explicit NetworkSums(const PerMatrix& to) : gate(to[kGate]), down(to[kDown], true), up(to[kUp]) {}
+    PaddedSums gate, down, up;
+  };
+
+  void add_apply(Phases& phases, const ReadChunk& chunk, const at::Tensor& kept, Range heads, Range block) {
+    const Range tokens = block_of(chunk.tokens, block);
+    queries_.pack(phases.pack, chunk.x, heads, tokens, packing_, {true, false});
+    slabs_.make(1, heads.size(), panels_, block.size(), packing_);
+    add_pieces(phases.hidden, queries_, heads, block,
+               [=, this, &kept](HiddenPiece& piece, int64_t head, int64_t panel) {
+                 piece.hidden_slab = slabs_.at(0, head - heads.begin, panel);
+                 piece.kept = kept_at(kept, head, panel, block.begin, 2);
+                 kernel_.apply(piece);
+               });
+    add_products(
+        phases.product, heads, block.size(), sizes_.out, [=, this, &chunk](const ProductPiece& piece) {
+          const ProductTerm term = hidden_term(0, piece, weights_[kDown].turned(piece.head, piece.panel));
+          multiply({term}, piece, chunk.out, tokens.begin);
+        });
+  }
+
+  void add_descend(Phases& phases, const WrittenChunk& chunk, const at::Tensor& kept, const NetworkSums& sums,
+                   Range heads, Range block) {
+    const Range tokens = block_of(chunk.tokens, block);
+    x_.pack(phases.pack, chunk.k, heads, tokens, packing_, {true, true});
+    pull_.pack(phases.pack, chunk.v, heads, tokens, packing_, {true, true});
+    add_pieces(phases.hidden, x_, heads, block,
+               [=, this, &chunk, &kept, &sums](HiddenPiece& piece, int64_t head, int64_t panel) {
+                 piece.pull = pull_.forms(head - heads.begin);
+                 set_rates(piece, chunk, head, tokens.begin);
+                 set_sums(piece, sums, head, panel);
+                 piece.kept = kept_at(kept, head, panel, block.begin, 3);
+                 kernel_.descend(piece);
+               });
+  }
+
   static float* rates_at(const WrittenChunk& chunk, int64_t matrix, int64_t head, int64_t token) {
     const at::Tensor& rates = chunk.rates[size_t(matrix)];
     return rates.data_ptr<float>() + head * rates.size(1) + token;
@@ -166,23 +193,9 @@ class SwigluPasses final : public FastWeightPasses {
     return {at(0), at(1), at(2)};
   }
 
-  /// Slabs of the hidden channels, `count` of them for every head of the group; and room for products.
-  void make_slabs(Range heads, Range block, int64_t count) {
-    // One tile more, as in PackedTokens::pack.
-    const int64_t rows = kernels::round_up_to(block.size(), kernels::kTileUnit) + kernels::kTileUnit / 4;
-    slab_stride_ = kernels::words_for(packing_, rows * kPanel);
-    head_stride_ = panels_ * slab_stride_;
-    form_stride_ = heads.size() * head_stride_;
-    slabs_ = slab_memory_.words(count * form_stride_);
-    product_scratch_ = kernels::product_scratch(kSlice, std::max(sizes_.in, sizes_.out));
-    products_ = product_memory_.numbers(num_workers() * product_scratch_);
-  }
-  uint32_t* slab(int64_t which, int64_t own_head, int64_t panel) const {
-    return slabs_ + which * form_stride_ + own_head * head_stride_ + panel * slab_stride_;
-  }
-  ProductTerm hidden_term(int64_t which, const ProductPiece& piece, const uint32_t* panels) const {
-    return {slab(which, piece.own_head, 0) + kernels::words_for(packing_, piece.first * kPanel), slab_stride_,
-            panels, kernels::words_for(packing_, sizes_.hidden)};
+  ProductTerm hidden_term(int64_t kind, const ProductPiece& piece, const uint32_t* panels) const {
+    return {slabs_.at(kind, piece.own_head, 0) + kernels::words_for(packing_, piece.first * kPanel),
+            slabs_.stride(), panels, kernels::words_for(packing_, sizes_.hidden)};
   }
 
   void multiply(std::initializer_list<ProductTerm> terms, const ProductPiece& piece, const HeadTokens& out,
@@ -191,26 +204,32 @@ class SwigluPasses final : public FastWeightPasses {
     kernel_.token_product(packing_, terms.begin(), int64_t(terms.size()), piece.tokens,
                           std::min(piece.panels * kPanel, out.width() - first),
                           {out.at(piece.head, block_begin + piece.first, first), out.stride(), out.bf16()},
-                          products_ + piece.worker * product_scratch_);
+                          product_scratch_ + piece.worker * product_room());
+  }
+  int64_t product_room() const { return kernels::product_scratch(kSlice, std::max(sizes_.in, sizes_.out)); }
+
+  /// Room of every worker's own.
+  void make_scratch() {
+    hidden_scratch_ = hidden_scratch_memory_.words(num_workers() * kernels::kHiddenScratch);
+    product_scratch_ = product_scratch_memory_.numbers(num_workers() * product_room());
   }
 
+  /// Adds body(piece, head, panel) for 32 hidden channels at a time.
   template <class Body>
-  void for_each_piece(Range heads, Range block, const Body& body) {
-    const int64_t scratch = kernels::kHiddenScratch;
-    uint32_t* scratches = scratch_memory_.words(num_workers() * scratch);
-    for_each_item(heads.size() * panels_, [&](int64_t item, int64_t worker) {
+  void add_pieces(WorkList& work, const PackedTokens& x, Range heads, Range block, const Body& body) {
+    work.add(heads.size() * panels_, [=, this, &x](int64_t item, int64_t worker) {
       const int64_t head = heads.begin + item / panels_, panel = item % panels_;
       HiddenPiece piece = {.packing = packing_,
                            .bf16 = bf16_,
                            .tokens = block.size(),
-                           .x = x_.forms(item / panels_),
+                           .x = x.forms(item / panels_),
                            .pull = {},
                            .in_width = sizes_.in,
                            .out_width = sizes_.out,
                            .gate = weights_[kGate].turned(head, panel),
                            .up = weights_[kUp].turned(head, panel),
                            .down = weights_[kDown].plain(head, panel),
-                           .scratch = scratches + worker * scratch};
+                           .scratch = hidden_scratch_ + worker * kernels::kHiddenScratch};
       body(piece, head, panel);
     });
   }
@@ -219,12 +238,11 @@ class SwigluPasses final : public FastWeightPasses {
     piece.down_rate = rates_at(chunk, kDown, head, token);
     piece.up_rate = rates_at(chunk, kUp, head, token);
   }
-  static void set_sums(HiddenPiece& piece, const PaddedSums& gate, const PaddedSums& down,
-                       const PaddedSums& up, int64_t head, int64_t panel) {
-    piece.gate_sum = gate.row(head, panel * kPanel);
-    piece.up_sum = up.row(head, panel * kPanel);
-    piece.down_sum = down.row(head, panel * kPanel);
-    piece.sum_in = gate.columns(), piece.sum_out = down.columns();
+  static void set_sums(HiddenPiece& piece, const NetworkSums& sums, int64_t head, int64_t panel) {
+    piece.gate_sum = sums.gate.row(head, panel * kPanel);
+    piece.up_sum = sums.up.row(head, panel * kPanel);
+    piece.down_sum = sums.down.row(head, panel * kPanel);
+    piece.sum_in = sums.gate.columns(), piece.sum_out = sums.down.columns();
   }
 
   /// Adds the hidden channels' shares [panels][stride] in their order.
@@ -242,11 +260,11 @@ class SwigluPasses final : public FastWeightPasses {
   int64_t panels_, block_;
   const kernels::FastWeightKernels& kernel_ = kernels::fast_weight_kernels();
   std::array<PackedMatrix, 3> weights_, factors_;
-  PackedTokens x_, pull_;
-  Buffer slab_memory_, product_memory_, scratch_memory_, rate_shares_;
-  uint32_t* slabs_ = nullptr;
-  float* products_ = nullptr;
-  int64_t slab_stride_ = 0, head_stride_ = 0, form_stride_ = 0, product_scratch_ = 0;
+  PackedTokens queries_, x_, pull_;
+  HiddenSlabs slabs_;
+  Buffer hidden_scratch_memory_, product_scratch_memory_, rate_shares_;
+  uint32_t* hidden_scratch_ = nullptr;
+  float* product_scratch_ = nullptr;
 };
 
 }  // namespace

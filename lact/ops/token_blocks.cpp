@@ -27,12 +27,11 @@ void PackedMatrix::pack(const at::Tensor& matrices, kernels::Packing packing) {
   });
 }
 
-void PackedTokens::pack(const HeadTokens& tokens, Range heads, Range block, kernels::Packing packing,
-                        Needs needs) {
+void PackedTokens::pack(WorkList& work, const HeadTokens& tokens, Range heads, Range block,
+                        kernels::Packing packing, Needs needs) {
   const int64_t width = tokens.width(), count = block.size();
   const int64_t per_word = packing == kernels::Packing::pairs ? 2 : 1;
-  // Rows for one tile more: slabs a power of two apart would fight for the same places in the cache.
-  const int64_t rows = kernels::round_up_to(count, kernels::kTileUnit) + kernels::kTileUnit / 4;
+  const int64_t rows = kernels::round_up_to(count, kernels::kTileUnit);
   words_ = kernels::words_for(packing, width);
   slab_stride_ = rows * kPanel / per_word;
   panel_stride_ = kernels::words_for(packing, rows) * kPanel;
@@ -45,7 +44,7 @@ void PackedTokens::pack(const HeadTokens& tokens, Range heads, Range block, kern
   panels_ = panels ? panels_memory_.words(heads.size() * panels_size_) : nullptr;
   const auto& kernel = kernels::fast_weight_kernels();
   const int64_t slices = slices_of(count);
-  for_each_item(heads.size() * slices, [&](int64_t item, int64_t) {
+  work.add(heads.size() * slices, [=, this, &kernel, &tokens](int64_t item, int64_t) {
     const int64_t head = item / slices, first = item % slices * kSlice;
     const int64_t token = block.begin + first, size = std::min(kSlice, count - first);
     const auto from = tokens.rows(heads.begin + head, token);
@@ -67,6 +66,13 @@ void PackedTokens::pack(const HeadTokens& tokens, Range heads, Range block, kern
 kernels::TokenForms PackedTokens::forms(int64_t head) const {
   return {slabs_ == nullptr ? nullptr : slabs_ + head * slabs_size_,
           panels_ == nullptr ? nullptr : panels_ + head * panels_size_, words_, slab_stride_, panel_stride_};
+}
+
+void HiddenSlabs::make(int64_t kinds, int64_t heads, int64_t panels, int64_t tokens,
+                       kernels::Packing packing) {
+  heads_ = heads, panels_ = panels;
+  stride_ = kernels::words_for(packing, kernels::round_up_to(tokens, kernels::kTileUnit) * kPanel);
+  words_ = memory_.words(kinds * heads * panels * stride_);
 }
 
 PaddedSums::PaddedSums(const at::Tensor& target, bool turned)

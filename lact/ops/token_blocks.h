@@ -45,6 +45,15 @@ class Buffer {
   at::Tensor memory_;
 };
 
+/// The work on a block of tokens: all of a phase is done before the next one begins.
+struct Phases {
+  WorkList pack;     ///< tokens
+  WorkList hidden;   ///< what is separable over the hidden channels
+  WorkList product;  ///< what is summed over them
+
+  void run() { pack.run(), hidden.run(), product.run(); }
+};
+
 /// Matrices [heads, out, in] as right operands: `turned` of x Wᵀ, `plain` of y W.
 class PackedMatrix {
  public:
@@ -73,7 +82,9 @@ class PackedTokens {
     bool slabs, panels;
     const at::Tensor* scale = nullptr;
   };
-  void pack(const HeadTokens& tokens, Range heads, Range block, kernels::Packing packing, Needs needs);
+  /// Adds the packing to `work`; the forms are there when it is done.
+  void pack(WorkList& work, const HeadTokens& tokens, Range heads, Range block, kernels::Packing packing,
+            Needs needs);
 
   /// `head` counts from the first of the packed ones.
   kernels::TokenForms forms(int64_t head) const;
@@ -82,6 +93,22 @@ class PackedTokens {
   Buffer slabs_memory_, panels_memory_;
   uint32_t *slabs_ = nullptr, *panels_ = nullptr;
   int64_t slabs_size_ = 0, panels_size_ = 0, words_ = 0, slab_stride_ = 0, panel_stride_ = 0;
+};
+
+/// Slabs of hidden channels of a block of tokens: several kinds of them, each for all heads and panels.
+class HiddenSlabs {
+ public:
+  void make(int64_t kinds, int64_t heads, int64_t panels, int64_t tokens, kernels::Packing packing);
+
+  uint32_t* at(int64_t kind, int64_t head, int64_t panel) const {
+    return words_ + ((kind * heads_ + head) * panels_ + panel) * stride_;
+  }
+  int64_t stride() const { return stride_; }  ///< between panels
+
+ private:
+  Buffer memory_;
+  uint32_t* words_ = nullptr;
+  int64_t heads_ = 0, panels_ = 0, stride_ = 0;
 };
 
 /// Sums over tokens for matrices [heads, rows, columns], added to the target at the end: in place where the
@@ -103,16 +130,21 @@ class PaddedSums {
 };
 
 /// Calls body(heads, block) for groups of heads, just large enough to keep all cores busy with `pieces`
-/// pieces of work per head, and blocks of `size` tokens: what they pack should stay in the caches.
+/// pieces of work per head, and blocks of `size` of the tokens: what they pack should stay in the caches.
 template <class Body>
-void for_each_block(int64_t heads, int64_t pieces, Range tokens, int64_t size, const Body& body) {
+void for_each_block(int64_t heads, int64_t pieces, int64_t tokens, int64_t size, const Body& body) {
   const int64_t wanted = 8 * num_workers();
   const int64_t group = std::min(heads, std::max<int64_t>(1, (wanted + pieces - 1) / pieces));
   for (int64_t head = 0; head < heads; head += group) {
-    for (int64_t token = tokens.begin; token < tokens.end; token += size) {
-      body(Range{head, std::min(head + group, heads)}, Range{token, std::min(token + size, tokens.end)});
+    for (int64_t token = 0; token < tokens; token += size) {
+      body(Range{head, std::min(head + group, heads)}, Range{token, std::min(token + size, tokens)});
     }
   }
+}
+
+/// A block of a chunk's tokens, among all tokens.
+inline Range block_of(Range chunk, Range block) {
+  return {chunk.begin + block.begin, chunk.begin + block.end};
 }
 
 /// A piece of a product over the tokens of a block.
@@ -123,16 +155,16 @@ struct ProductPiece {
   int64_t worker;
 };
 
-/// Calls body(piece) for slices of a block, on all cores; where slices are few, for parts of the columns.
+/// Adds body(piece) for slices of a block; where slices are few, for parts of the columns.
 template <class Body>
-void for_each_product(Range heads, Range block, int64_t columns, const Body& body) {
-  const int64_t slices = slices_of(block.size()), panels = panels_of(columns);
+void add_products(WorkList& work, Range heads, int64_t tokens, int64_t columns, const Body& body) {
+  const int64_t slices = slices_of(tokens), panels = panels_of(columns);
   const int64_t wanted = (4 * num_workers() + heads.size() * slices - 1) / (heads.size() * slices);
   const int64_t size = (panels + wanted - 1) / wanted, parts = (panels + size - 1) / size;
-  for_each_item(heads.size() * slices * parts, [&](int64_t item, int64_t worker) {
+  work.add(heads.size() * slices * parts, [=](int64_t item, int64_t worker) {
     const int64_t own = item / (slices * parts), slice = item / parts % slices, part = item % parts;
     const int64_t first = slice * kSlice, panel = part * size;
-    body(ProductPiece{heads.begin + own, own, first, std::min(kSlice, block.size() - first), panel,
+    body(ProductPiece{heads.begin + own, own, first, std::min(kSlice, tokens - first), panel,
                       std::min(size, panels - panel), worker});
   });
 }

@@ -3,7 +3,7 @@ set(work ${BUILD}/tests/install)
 file(REMOVE_RECURSE ${work})
 set(flags "")
 if(SANITIZE)
-  set(flags "-DCMAKE_CXX_FLAGS=-fsanitize=address,undefined")
+  set(flags "-DCMAKE_CXX_FLAGS=${SANITIZE}")
 endif()
 foreach(command
     "${CMAKE_COMMAND};--install;${BUILD};--prefix;${work}/prefix"

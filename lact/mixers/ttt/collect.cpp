@@ -27,11 +27,11 @@ Matrices fused_direction(const FastWeightRule& rule, const ScanInputs& inputs, c
   const auto passes = loaded_passes(rule, weights, inputs.k, inputs.v.size(3));
   Matrices direction;
   for (const auto& weight : weights) direction.push_back(at::zeros_like(weight));
-  passes->descend({ops::HeadTokens(inputs.k),
-                   ops::HeadTokens(inputs.v),
-                   fused::flat_rows(inputs.rates),
-                   {0, inputs.k.size(2)}},
-                  direction, /*keep=*/false);
+  const ops::fused::WrittenChunk chunk = {ops::HeadTokens(inputs.k),
+                                          ops::HeadTokens(inputs.v),
+                                          fused::flat_rows(inputs.rates),
+                                          {0, inputs.k.size(2)}};
+  passes->forward(nullptr, &chunk, direction, /*keep=*/false);
   for (size_t i = 0; i < direction.size(); ++i) direction[i] = direction[i].view(memory.weights[i].sizes());
   return direction;
 }
@@ -93,8 +93,8 @@ at::Tensor read(const FastWeightRule& rule, const at::Tensor& q, const Memory& m
     return rule.network.apply(memory.weights, q);
   const auto weights = fused::flat(memory.weights);
   const at::Tensor out = at::empty({q.size(0), tokens, q.size(1), out_width}, q.options()).transpose(1, 2);
-  loaded_passes(rule, weights, q, out_width)
-      ->apply(ops::HeadTokens(q), {0, tokens}, ops::HeadTokens(out), /*keep=*/false);
+  const ops::fused::ReadChunk chunk = {ops::HeadTokens(q), ops::HeadTokens(out), {0, tokens}};
+  loaded_passes(rule, weights, q, out_width)->forward(&chunk, nullptr, {}, /*keep=*/false);
   return out;
 }
 

@@ -17,15 +17,16 @@ namespace {
 
 using ops::HeadTokens;
 using ops::fused::FastWeightPasses;
+using ops::fused::ReadChunk;
 using ops::fused::WrittenChunk;
 using torch::autograd::variable_list;
 
-/// One read or write of the schedule, with what its way back needs. Ranges count from the first query or key.
+/// What is done with one version of the weights: tokens are read, then tokens are written, or one of the two.
+/// With what the way back needs. Ranges count from the first query or key.
 struct Move {
-  bool writes = false;
-  Range tokens;
-  size_t version = 0;  ///< of the weights that are read or differentiated
-  at::Tensor kept = {};
+  Range read = {}, written = {};
+  size_t version = 0;
+  ops::fused::KeptChunk kept = {};
   UpdateTape update = {};  ///< of a write
 };
 
@@ -77,11 +78,9 @@ struct Tensors {
 };
 
 /// Tokens [B, H, T, D] laid out as [B, T, H, D], as the layer goes on with them; zeros where no move writes.
-at::Tensor token_room(const at::Tensor& like, int64_t width, const Tape& tape, bool writes) {
+at::Tensor token_room(const at::Tensor& like, int64_t width, const Tape& tape, Range Move::*tokens) {
   int64_t covered = 0;
-  for (const auto& move : tape.moves) {
-    if (move.writes == writes) covered += move.tokens.size();
-  }
+  for (const auto& move : tape.moves) covered += (move.*tokens).size();
   const std::vector<int64_t> sizes = {like.size(0), like.size(2), like.size(1), width};
   const auto options = like.options();
   return (covered < like.size(2) ? at::zeros(sizes, options) : at::empty(sizes, options)).transpose(1, 2);
@@ -91,14 +90,14 @@ Range shifted(Range tokens, int64_t first) { return {tokens.begin - first, token
 
 std::vector<Move> moves_of(const Schedule& schedule, const ScanInputs& inputs) {
   std::vector<Move> moves;
-  const auto read = [&](Range tokens) { moves.push_back({.tokens = shifted(tokens, inputs.first_query)}); };
-  const auto write = [&](Range tokens) {
-    moves.push_back({.writes = true, .tokens = shifted(tokens, inputs.first_key)});
-  };
   for (const auto& [operation, tokens] : schedule) {
-    if (operation == Operation::apply || operation == Operation::apply_then_update) read(tokens);
-    if (updates(operation)) write(tokens);
-    if (operation == Operation::update_then_apply) read(tokens);
+    const Range read = shifted(tokens, inputs.first_query), written = shifted(tokens, inputs.first_key);
+    if (operation == Operation::apply_then_update) {
+      moves.push_back({.read = read, .written = written});
+      continue;
+    }
+    if (updates(operation)) moves.push_back({.written = written});
+    if (applies(operation)) moves.push_back({.read = read});
   }
   return moves;
 }
@@ -109,23 +108,23 @@ at::Tensor mean_over(const at::Tensor& beta, Range tokens) {
 
 /// Runs the moves; returns the output and leaves the memory as it is after the last one.
 at::Tensor run_forward(const Tensors& in, Tape& tape, FlatMemory& memory) {
-  const at::Tensor out = token_room(in.q, in.v.size(3), tape, false);
-  const HeadTokens queries(in.q), results(out);
-  WrittenChunk chunk = {HeadTokens(in.k), HeadTokens(in.v), flat_rows(in.rates), {}};
+  const at::Tensor out = token_room(in.q, in.v.size(3), tape, &Move::read);
+  ReadChunk read = {HeadTokens(in.q), HeadTokens(out), {}};
+  WrittenChunk written = {HeadTokens(in.k), HeadTokens(in.v), flat_rows(in.rates), {}};
   size_t version = 0, loaded = 1;
   tape.versions = {memory.weights};
   for (auto& move : tape.moves) {
     if (loaded != version) tape.passes->load(memory.weights), loaded = version;
     move.version = version;
-    if (!move.writes) {
-      move.kept = tape.passes->apply(queries, move.tokens, results, tape.keep);
-      continue;
-    }
+    read.tokens = move.read, written.tokens = move.written;
     PerMatrix direction;
-    for (const auto& weight : memory.weights) direction.push_back(at::zeros_like(weight));
-    chunk.tokens = move.tokens;
-    move.kept = tape.passes->descend(chunk, direction, tape.keep);
-    const at::Tensor decay = in.beta.defined() ? mean_over(in.beta, move.tokens) : at::Tensor();
+    if (!move.written.empty()) {
+      for (const auto& weight : memory.weights) direction.push_back(at::zeros_like(weight));
+    }
+    move.kept = tape.passes->forward(move.read.empty() ? nullptr : &read,
+                                     move.written.empty() ? nullptr : &written, direction, tape.keep);
+    if (move.written.empty()) continue;
+    const at::Tensor decay = in.beta.defined() ? mean_over(in.beta, move.written) : at::Tensor();
     UpdateTape update = step(memory, tape.rule, direction, decay, tape.precision);
     ++version;
     if (!tape.needs_gradient) continue;
@@ -153,41 +152,41 @@ struct TokenGradients {
 
 void run_backward(const Tensors& in, Tape& tape, const at::Tensor& out_gradient, MemoryGradients& memory,
                   TokenGradients& tokens) {
-  const HeadTokens queries(in.q), query_gradients(tokens.q);
-  const HeadTokens out_gradients = out_gradient.defined() ? HeadTokens(out_gradient) : HeadTokens();
-  WrittenChunk chunk = {HeadTokens(in.k), HeadTokens(in.v), flat_rows(in.rates), {}};
-  WrittenChunk gradients = {HeadTokens(tokens.k), HeadTokens(tokens.v), tokens.rates, {}};
+  ReadChunk read = {HeadTokens(in.q), {}, {}};
+  ReadChunk read_gradients = {
+      HeadTokens(tokens.q), out_gradient.defined() ? HeadTokens(out_gradient) : HeadTokens(), {}};
+  WrittenChunk written = {HeadTokens(in.k), HeadTokens(in.v), flat_rows(in.rates), {}};
+  WrittenChunk written_gradients = {HeadTokens(tokens.k), HeadTokens(tokens.v), tokens.rates, {}};
   size_t loaded = tape.versions.size();
   const auto load = [&](size_t version) {
     if (loaded != version) tape.passes->load(tape.versions[version]), loaded = version;
+    fill_missing(memory.weights, tape.versions[version]);
   };
   for (auto move = tape.moves.rbegin(); move != tape.moves.rend(); ++move) {
-    if (!move->writes) {
-      if (!out_gradient.defined()) continue;
+    if (!move->written.empty()) {
+      const auto [direction, decay] = step_backward(memory, tape.rule, move->update, tape.precision);
+      if (direction.empty()) {
+        // Nothing was read after this write.
+        tokens.k.narrow(2, move->written.begin, move->written.size()).zero_();
+        tokens.v.narrow(2, move->written.begin, move->written.size()).zero_();
+      } else {
+        load(move->version);
+        written.tokens = written_gradients.tokens = move->written;
+        tape.passes->descend_backward(written, direction, move->kept.written, written_gradients,
+                                      memory.weights);
+      }
+      if (decay.defined()) {
+        tokens.beta.view({-1, in.beta.size(2)})
+            .narrow(1, move->written.begin, move->written.size())
+            .copy_((decay / double(move->written.size())).unsqueeze(1).expand({-1, move->written.size()}));
+      }
+    }
+    if (!move->read.empty() && out_gradient.defined()) {
       load(move->version);
-      fill_missing(memory.weights, tape.versions[move->version]);
-      tape.passes->apply_backward(queries, move->tokens, out_gradients, move->kept, query_gradients,
-                                  memory.weights);
-      move->kept = at::Tensor();
-      continue;
+      read.tokens = read_gradients.tokens = move->read;
+      tape.passes->apply_backward(read, move->kept.read, read_gradients, memory.weights);
     }
-    const auto [direction, decay] = step_backward(memory, tape.rule, move->update, tape.precision);
-    if (direction.empty()) {
-      // Nothing was read after this write.
-      tokens.k.narrow(2, move->tokens.begin, move->tokens.size()).zero_();
-      tokens.v.narrow(2, move->tokens.begin, move->tokens.size()).zero_();
-      continue;
-    }
-    load(move->version);
-    fill_missing(memory.weights, tape.versions[move->version]);
-    chunk.tokens = gradients.tokens = move->tokens;
-    tape.passes->descend_backward(chunk, direction, move->kept, gradients, memory.weights);
-    if (decay.defined()) {
-      tokens.beta.view({-1, in.beta.size(2)})
-          .narrow(1, move->tokens.begin, move->tokens.size())
-          .copy_((decay / double(move->tokens.size())).unsqueeze(1).expand({-1, move->tokens.size()}));
-    }
-    move->kept = at::Tensor();
+    move->kept = {};
     move->update = {};
   }
 }
@@ -260,9 +259,10 @@ struct FusedScan : torch::autograd::Function<FusedScan> {
     memory.initial_norms.resize(tape->matrices);
 
     TokenGradients tokens;
-    tokens.q = gradients[0].defined() ? token_room(in.q, in.q.size(3), *tape, false) : at::zeros_like(in.q);
-    tokens.k = token_room(in.k, in.k.size(3), *tape, true);
-    tokens.v = token_room(in.v, in.v.size(3), *tape, true);
+    tokens.q =
+        gradients[0].defined() ? token_room(in.q, in.q.size(3), *tape, &Move::read) : at::zeros_like(in.q);
+    tokens.k = token_room(in.k, in.k.size(3), *tape, &Move::written);
+    tokens.v = token_room(in.v, in.v.size(3), *tape, &Move::written);
     for (const auto& rate : flat_rows(in.rates)) tokens.rates.push_back(at::zeros_like(rate));
     if (in.beta.defined()) tokens.beta = at::zeros(in.beta.sizes(), in.beta.options().dtype(at::kFloat));
     run_backward(in, *tape, gradients[0], memory, tokens);
