@@ -116,6 +116,6 @@ struct FastWeightKernels {
   void (*outer_sum)(Packing packing, const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,
                     int64_t words, int64_t columns, float* sum, int64_t sum_stride);
 };
-LACT_KERNEL_TABLE(FastWeightKernels, fast_weight)
+LACT_TILE_KERNEL_TABLE(FastWeightKernels, fast_weight)
 
 }  // namespace lact::kernels

@@ -13,8 +13,9 @@ namespace lact::kernels {
 
 /// Columns of a packed panel of B.
 constexpr int64_t kGemmPanel = 32;
-/// Packing slivers may write as many words behind the end of each: their stride leaves room for that.
-constexpr int64_t kGemmOverrun = 16;
+/// Packing slivers may write as many words behind the end of each, and products read them: their stride
+/// leaves room for that.
+constexpr int64_t kGemmOverrun = 32;
 
 /// A matrix in memory: number (row, column) stands at row * row_stride + column * column_stride, one of
 /// which is 1.
@@ -24,8 +25,12 @@ struct GemmSource {
   int64_t row_stride, column_stride;
 };
 
+/// A sliver has room for a multiple of as many words: for tile registers it is packed so many at a time.
+constexpr int64_t kSliverWords = 16;
+
 /// A in one of two forms. Rows: words of row r from words + r * stride. Slivers, for sums over the rows of a
 /// matrix in memory: word k of row r is [r / tile_rows][k][r % tile_rows], slivers are `stride` words apart.
+/// (For tile registers [r / tile_rows][k / 16][r % tile_rows][k % 16].)
 struct GemmLeft {
   const uint32_t* words;
   int64_t stride;
@@ -58,8 +63,8 @@ struct GemmAhead {
 };
 
 struct GemmKernels {
-  /// Rows that the inner loop takes at once.
-  int64_t tile_rows;
+  /// Rows that the inner loop takes at once, and of pairs.
+  int64_t tile_rows, pair_rows;
 
   /// Row form if the rows of `from` are contiguous, else slivers; stride is that of GemmLeft.
   void (*pack_left)(GemmSource from, int64_t rows, int64_t depth, bool pairs, uint32_t* to, int64_t stride);
@@ -73,6 +78,6 @@ struct GemmKernels {
                    GemmResult result, GemmAhead ahead);
 };
 
-LACT_KERNEL_TABLE(GemmKernels, gemm)
+LACT_TILE_KERNEL_TABLE(GemmKernels, gemm)
 
 }  // namespace lact::kernels

@@ -25,6 +25,6 @@ struct LimitsKernels {
   void (*copy)(float* to, const float* from, int64_t count);
 };
 
-LACT_KERNEL_TABLE(LimitsKernels, limits)
+LACT_TILE_KERNEL_TABLE(LimitsKernels, limits)
 
 }  // namespace lact::kernels

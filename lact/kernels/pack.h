@@ -27,6 +27,15 @@ LACT_INLINE void pack_row(const Number* row, int64_t depth, int64_t words, uint3
   for (; i < end; ++i) narrow(numbers + i, 0.f);
 }
 
+/// Up to 32 numbers of a row, and zeros after them.
+template <class Operand, class Number>
+LACT_INLINE void pack_slab_row(const Number* row, int64_t filled, uint32_t* to) {
+  auto* numbers = reinterpret_cast<typename Operand::Number*>(to);
+  for (int v = 0; v < kPanel; v += kLanes) {
+    store(numbers + v, v + kLanes <= filled ? load(row + v) : load_some(row + v, filled - v));
+  }
+}
+
 /// Row form: [rows rounded up to 8][words of depth], from rows of numbers `stride` apart, each times `scale`.
 template <class Operand, class Number>
 inline void pack_rows(const Number* from, int64_t stride, int64_t rows, int64_t depth, uint32_t* to,

@@ -1,5 +1,6 @@
 // Matrix products in pieces that one thread works on, for operands in the forms of tile.h.
-//   tile form   [rows / n, rounded up][words of depth][n]         the left operand, n = 14 or 8
+//   tile form   [rows / n, rounded up][words of depth][n]         the left operand, n = 14 or 8; for tile
+//                                                                 registers see kernels/isa/products.cpp
 //   panel form  [columns / 32, rounded up][words of depth][32]    the right operand
 // A word is a float32, or two bfloat16 that follow each other along the depth. Both forms are padded with
 // zeros.
@@ -28,7 +29,7 @@ inline int64_t words_for(Packing packing, int64_t depth) {
 /// Rows after which tiles of any height begin anew.
 constexpr int64_t kTileUnit = 56;
 inline int64_t tile_form_words(Packing packing, int64_t rows, int64_t depth) {
-  return round_up_to(rows, kTileUnit) * words_for(packing, depth);
+  return round_up_to(rows, kTileUnit) * round_up_to(words_for(packing, depth), 16);
 }
 inline int64_t panel_form_words(Packing packing, int64_t depth, int64_t columns) {
   return round_up_to(columns, 32) * words_for(packing, depth);
@@ -67,6 +68,6 @@ struct ProductKernels {
   /// Fills the 32 rows from 32 · panel on, left of the diagonal block, from what stands above the diagonal.
   void (*mirror)(float* h, int64_t side, int64_t panel);
 };
-LACT_KERNEL_TABLE(ProductKernels, products)
+LACT_TILE_KERNEL_TABLE(ProductKernels, products)
 
 }  // namespace lact::kernels

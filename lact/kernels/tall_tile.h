@@ -3,7 +3,7 @@
 // %.
 #pragma once
 
-#include "lact/kernels/tile.h"
+#include "lact/kernels/tile_registers.h"
 
 namespace lact::kernels {
 namespace {
@@ -96,12 +96,16 @@ struct SlabForm {
   const uint32_t* from;
 };
 
-/// c [kTallRows][32] of rows in slab form; slabs lie slab_stride words apart.
+/// Rows of a product in slab form. Tile registers take 16 twice, of which four are the same.
+constexpr int kSlabRows = kHasTiles ? 28 : kTallRows;
+
+/// c [kSlabRows][32] of rows in slab form, by vectors.
 template <class Operand, bool Accumulate>
-__attribute__((noinline)) void slab_product(const uint32_t* a, int64_t slab_stride, const uint32_t* b,
-                                            int64_t depth, float* c, int64_t c_stride) {
+LACT_INLINE void slab_product_of_vectors(const uint32_t* a, int64_t slab_stride, const uint32_t* b,
+                                         int64_t depth, float* c, int64_t c_stride) {
   constexpr int kRows = kLanes == 16 ? kTallRows : kRowsAtOnce, kSlab = kSlabWords<Operand>;
-  for (int row = 0; row < kTallRows; row += kRows) {
+  static_assert(kSlabRows % kRows == 0);
+  for (int row = 0; row < kSlabRows; row += kRows) {
     for (int column = 0; column < kPanel; column += kWidth * kLanes) {
       Vec sums[kRows][kWidth] = {};
       const uint32_t *slab = a + row * kSlab, *panel = b + column;
@@ -111,6 +115,27 @@ __attribute__((noinline)) void slab_product(const uint32_t* a, int64_t slab_stri
       write_sums<Accumulate>(sums, c + row * c_stride + column, c_stride);
     }
   }
+}
+
+/// c [kSlabRows][32] of rows in slab form; slabs lie slab_stride words apart.
+template <class Operand, bool Accumulate>
+__attribute__((noinline)) void slab_product(const uint32_t* a, int64_t slab_stride, const uint32_t* b,
+                                            int64_t depth, float* c, int64_t c_stride) {
+#if defined(__AMX_BF16__)
+  if constexpr (Operand::kPerWord == 2) {
+    static_assert(kSlabWords<Operand> == kTileSide);
+    constexpr int kLower = kSlabRows - kTileSide;
+    if (const int64_t blocks = depth / kTileSide; blocks > 0) {
+      tiles_product<Accumulate>({a, a + kLower * kTileSide, 4 * kTileSide, slab_stride}, b, blocks, c,
+                                c + kLower * c_stride, c_stride);
+      depth -= blocks * kTileSide;
+      if (depth == 0) return;
+      return slab_product_of_vectors<Operand, true>(a + blocks * slab_stride, slab_stride,
+                                                    b + blocks * kTileSide * kPanel, depth, c, c_stride);
+    }
+  }
+#endif
+  slab_product_of_vectors<Operand, Accumulate>(a, slab_stride, b, depth, c, c_stride);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ at::Tensor halves_product(const at::Tensor& x, const CompressedWeight& weight, c
   const int64_t out = weight.out(), width = weight.numbers().size(1), tokens = x.numel() / x.size(-1);
   const auto* numbers = reinterpret_cast<const uint16_t*>(weight.numbers().data_ptr<at::BFloat16>());
   const std::vector<float> rows = read_tokens(x, width);
-  if (x.scalar_type() == at::kBFloat16 && kernels::multiplies_pairs()) {
+  if (x.scalar_type() == at::kBFloat16 && kernels::multiplies_pairs_in_vectors()) {
     const std::vector<at::BFloat16> halves(rows.begin(), rows.end());
     const auto* from = reinterpret_cast<const uint16_t*>(halves.data());
     return by_rows(x, out, 2 * width, bias, [&](int64_t first, int64_t count, float* y) {

@@ -13,8 +13,10 @@ struct MachineLimits {
   std::optional<double> int8;  ///< of int8 groups; absent likewise
   double read = 0, copy = 0;   ///< bytes per second from memory; a copied byte counts twice
 
-  /// What products of bfloat16 tensors can reach: their own instruction's, or float32's.
-  double peak() const { return bf16.value_or(f32); }
+  /// What products of bfloat16 tensors can reach: with an instruction of their own, or widened where there is
+  /// none or a slower one.
+  bool pairs_pay() const { return bf16.value_or(0) > f32; }
+  double peak() const { return pairs_pay() ? *bf16 : f32; }
 };
 
 enum class Instruction { f32, bf16, int8 };

@@ -79,7 +79,9 @@ struct Product {
   int64_t words(int64_t numbers) const { return pairs ? divide_up(numbers, 2) : numbers; }
 
   void choose_blocks() {
-    const int64_t per_word = pairs ? 2 : 1, tile_rows = kernels::gemm_kernels().tile_rows;
+    const auto& kernels = kernels::gemm_kernels();
+    const int64_t per_word = pairs ? 2 : 1, tile_rows = kernels.tile_rows;
+    const int64_t unit = pairs ? kernels.pair_rows : tile_rows;
     const bool slivers = a.column_stride != 1;
     depth_part = even_part(depth, (slivers ? kSliverDepthWords : kDepthWords) * per_word, 16 * per_word);
     const int64_t deep = words(depth_part);
@@ -87,13 +89,13 @@ struct Product {
     const int64_t column_parts = divide_up(columns, column_part);
     const int64_t workers = num_workers(), wanted = divide_up(workers > 1 ? 4 * workers : 1, column_parts);
     const int64_t most = std::min(kMostRows, std::max(kFewestRows, divide_up(rows, wanted)));
-    row_part = even_part(rows, most, tile_rows);
+    row_part = even_part(rows, most, unit);
     in_place = left_is_in_place(a, depth, pairs);
     if (in_place)
       left_stride = pairs ? a.row_stride / 2 : a.row_stride;
     else  // the line more keeps rows, too, out of each other's way
       left_stride = (slivers ? deep * tile_rows : deep) + kernels::kGemmOverrun;
-    row_block = std::max(tile_rows, kLeftWords / deep / tile_rows * tile_rows);
+    row_block = std::max(unit, kLeftWords / deep / unit * unit);
   }
 
   GemmAhead ahead_of(int64_t row, int64_t count, int64_t first_depth, int64_t deep) const;

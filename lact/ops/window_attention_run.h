@@ -43,7 +43,7 @@ struct AttentionInputs {
 template <class Table>
 const auto& kernels_for(const Table& table, const AttentionInputs& in) {
   if (in.q.scalar_type() == at::kFloat) return table.f32;
-  return kernels::multiplies_pairs() ? table.bf16_pairs : table.bf16;
+  return kernels::multiplies_pairs_in_vectors() ? table.bf16_pairs : table.bf16;
 }
 
 /// A space of `words` for every worker.

@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "lact/kernels/products.h"
+
 namespace lact::kernels {
 namespace {
 
@@ -54,7 +56,8 @@ void check(const Case& c, std::mt19937& random) {
   const Memory start(c.rows, c.columns, false, true, random), bias(1, c.columns, false, true, random);
 
   const int64_t words = c.pairs ? (c.depth + 1) / 2 : c.depth;
-  const int64_t left_stride = (c.a_by_rows ? words : words * gemm.tile_rows) + kGemmOverrun;
+  const int64_t left_stride =
+      (c.a_by_rows ? words : round_up_to(words, kSliverWords) * gemm.tile_rows) + kGemmOverrun;
   const int64_t right_stride = words * kGemmPanel;
   std::vector<uint32_t> left(size_t((c.rows + gemm.tile_rows) * left_stride), 0x7fc07fc0);
   std::vector<uint32_t> right(size_t((c.columns + 31) / 32 * right_stride), 0x7fc07fc0);
@@ -91,8 +94,9 @@ void check(const Case& c, std::mt19937& random) {
 TEST(Gemm, EveryFormTypeAndEnding) {
   const Isa best = isa();
   std::mt19937 random(1);
-  const int64_t sizes[][3] = {{1, 1, 1}, {13, 31, 2}, {14, 32, 16}, {29, 70, 9}, {55, 96, 33}};
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16}) {
+  const int64_t sizes[][3] = {{1, 1, 1},    {13, 31, 2},  {14, 32, 16}, {29, 70, 9},
+                              {55, 96, 33}, {70, 64, 64}, {61, 40, 71}};
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
     if (!set_isa(isa)) continue;
     for (const auto& [rows, columns, depth] : sizes) {
       for (int bits = 0; bits < 256; ++bits) {

@@ -9,7 +9,7 @@
 namespace lact::kernels {
 namespace {
 
-constexpr Isa kAll[] = {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16};
+constexpr Isa kAll[] = {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx};
 
 class LimitsTest : public ::testing::TestWithParam<Isa> {
  protected:
@@ -31,7 +31,7 @@ TEST_P(LimitsTest, RegisterLoopsCountInProportionAndStayFinite) {
 }
 
 TEST_P(LimitsTest, ABf16LoopExistsWhereTheInstructionDoes) {
-  EXPECT_EQ(limits_kernels().bf16 != nullptr, GetParam() == Isa::avx512_bf16);
+  EXPECT_EQ(limits_kernels().bf16 != nullptr, GetParam() >= Isa::avx512_bf16);
   EXPECT_EQ(limits_kernels().int8 != nullptr, GetParam() >= Isa::avx512);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 class Products : public testing::OnInstructionSet {};
 INSTANTIATE_TEST_SUITE_P(Sets, Products,
-                         ::testing::Values(Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16),
+                         ::testing::Values(Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx),
                          testing::isa_of);
 
 /// Small whole numbers: exact in bfloat16, and so are their products and sums in float32.

@@ -248,7 +248,7 @@ TEST(NewtonSchulz, TinyAndHugeMatricesOfPairsGiveTheResultOfOrdinaryOnes) {
     };
     const auto [wanted, wanted_gradient] = value_and_gradient(1);
     const auto [huge, huge_gradient] = value_and_gradient(1e20);
-    EXPECT_LT(difference(huge, wanted), 0.02);
+    EXPECT_LT(difference(huge, wanted), 0.05);
     EXPECT_LT(difference(huge_gradient * 1e20, wanted_gradient), 0.1);
     // The norm is far below epsilon: what is left is the scaled matrix itself, raised by a³ at most.
     const auto [tiny, tiny_gradient] = value_and_gradient(1e-20);

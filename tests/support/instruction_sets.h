@@ -13,7 +13,7 @@ namespace lact::testing {
 template <class Body>
 void for_each_isa(const Body& body) {
   using kernels::Isa;
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16}) {
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
     if (!kernels::set_isa(isa)) continue;
     const std::string name(kernels::isa_name(isa));
     SCOPED_TRACE(name);

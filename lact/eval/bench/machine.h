@@ -16,7 +16,7 @@ struct Machine {
   std::string pytorch;  ///< the peer's version; empty if there is none
 
   /// What shares of peak are shares of: "bf16" or "f32".
-  const char* peak_kind() const { return limits.bf16 ? "bf16" : "f32"; }
+  const char* peak_kind() const { return limits.pairs_pay() ? "bf16" : "f32"; }
 };
 
 /// `brief`: bandwidths of small buffers.

@@ -7,11 +7,8 @@ namespace lact::kernels::LACT_ISA {
 
 namespace {
 
-/// Tokens, in words, whose stages are finished before they are summed: three panels of them stay in the first
-/// cache.
-constexpr int64_t kStretchWords = 112;
-constexpr int kTile = kTallRows * kPanel;
-static_assert(kStretchWords % kTallRows == 0 && kHiddenScratch == 3 * kStretchWords * kPanel);
+constexpr int kTile = kSlabRows * kPanel;
+static_assert(kStretchWords % kSlabRows == 0 && kHiddenScratch == 3 * kStretchWords * kPanel);
 
 struct Tiles {
   alignas(64) float gate[kTile], up[kTile], pull[kTile];
@@ -41,14 +38,14 @@ LACT_INLINE void product_tile(const TokenForms& tokens, int64_t first, const uin
 template <class Number>
 LACT_INLINE void read_kept(const void* kept, int64_t first, int64_t tokens, float* to) {
   const Number* from = static_cast<const Number*>(kept) + first * kPanel;
-  const int64_t count = tokens - first < kTallRows ? tokens - first : kTallRows;
+  const int64_t count = tokens - first < kSlabRows ? tokens - first : kSlabRows;
   for (int64_t i = 0; i < count * kPanel; i += kLanes) store(to + i, load(from + i));
   for (int64_t i = count * kPanel; i < kTile; i += kLanes) store(to + i, Vec{});
 }
 template <class Number>
 LACT_INLINE void write_kept(void* kept, int64_t first, int64_t tokens, const float* from) {
   Number* to = static_cast<Number*>(kept) + first * kPanel;
-  const int64_t count = tokens - first < kTallRows ? tokens - first : kTallRows;
+  const int64_t count = tokens - first < kSlabRows ? tokens - first : kSlabRows;
   for (int64_t i = 0; i < count * kPanel; i += kLanes) store(to + i, load(from + i));
 }
 
@@ -67,22 +64,12 @@ LACT_INLINE void store_row(uint32_t* slab, int64_t token, int column, Vec value)
 /// results of both rows.
 template <class Operand, class Stage, class Put>
 LACT_INLINE void for_each_word(const Stage& stage, const Put& put) {
-  for (int row = 0; row < kTallRows; row += Operand::kPerWord) {
+  for (int row = 0; row < kSlabRows; row += Operand::kPerWord) {
     for (int column = 0; column < kPanel; column += kLanes) {
       const auto even = stage(row, column);
       const auto odd = Operand::kPerWord == 2 ? stage(row + 1, column) : even;
       put(row, column, even, odd);
     }
-  }
-}
-
-/// sum [32][columns] += Aᵀ B: two panels of B at a time.
-template <class Operand>
-LACT_INLINE void add_outer(const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,
-                           int64_t panels, int64_t words, float* sum, int64_t stride) {
-  for (int r = 0; r < kPanel; r += kTileRows) {
-    row_product<Operand, true>({a_panel + r, 1, kPanel}, b_panels, panel_stride, panels, words,
-                               sum + r * stride, stride);
   }
 }
 
@@ -97,18 +84,18 @@ LACT_INLINE void for_each_two(int64_t panels, const Body& body) {
 template <class Operand>
 LACT_INLINE void add_sums(const HiddenPiece& piece, int64_t first, int64_t words) {
   const int64_t offset = first / Operand::kPerWord * kPanel;
-  const uint32_t* gate = piece.scratch;
-  const uint32_t* up = gate + kStretchWords * kPanel;
-  const uint32_t* down = up + kStretchWords * kPanel;
-  const auto add = [&](const uint32_t* factors, const TokenForms& tokens, int64_t p, int64_t panels,
+  const auto add = [&](const LeftPanel<Operand>& factors, const TokenForms& tokens, int64_t p, int64_t panels,
                        float* sum, int64_t stride) {
-    add_outer<Operand>(factors, tokens.panels + p * tokens.panel_stride + offset, tokens.panel_stride, panels,
-                       words, sum + p * kPanel, stride);
+    factors.add_outer(tokens.panels + p * tokens.panel_stride + offset, tokens.panel_stride, panels,
+                      sum + p * kPanel, stride);
   };
+  constexpr int64_t kPart = kStretchWords * kPanel;
+  const LeftPanel<Operand> gate(piece.scratch, words), up(piece.scratch + kPart, words);
   for_each_two(panels_of(piece.in_width), [&](int64_t p, int64_t panels) {
     add(gate, piece.x, p, panels, piece.gate_sum, piece.sum_in);
     add(up, piece.x, p, panels, piece.up_sum, piece.sum_in);
   });
+  const LeftPanel<Operand> down(piece.scratch + 2 * kPart, words);
   for_each_two(panels_of(piece.out_width), [&](int64_t p, int64_t panels) {
     add(down, piece.pull, p, panels, piece.down_sum, piece.sum_out);
   });
@@ -120,7 +107,7 @@ LACT_INLINE void in_stretches(const HiddenPiece& piece, const Tile& tile) {
   constexpr int64_t kStretch = kStretchWords * Operand::kPerWord;
   for (int64_t begin = 0; begin < piece.tokens; begin += kStretch) {
     const int64_t count = piece.tokens - begin < kStretch ? piece.tokens - begin : kStretch;
-    for (int64_t t = 0; t < count; t += kTallRows) tile(begin + t, t / Operand::kPerWord * kPanel);
+    for (int64_t t = 0; t < count; t += kSlabRows) tile(begin + t, t / Operand::kPerWord * kPanel);
     add_sums<Operand>(piece, begin, words_of<Operand>(count));
   }
 }
@@ -144,14 +131,14 @@ LACT_INLINE void put_factors(const HiddenPiece& piece, int64_t tile, int row, in
 template <class Operand, class Number>
 void apply(const HiddenPiece& piece) {
   Tiles tiles;
-  for (int64_t t = 0; t < piece.tokens; t += kTallRows) {
+  for (int64_t t = 0; t < piece.tokens; t += kSlabRows) {
     product_tile<Operand>(piece.x, t, piece.gate, tiles.gate);
     product_tile<Operand>(piece.x, t, piece.up, tiles.up);
     if (piece.kept.gate != nullptr) {
       write_kept<Number>(piece.kept.gate, t, piece.tokens, tiles.gate);
       write_kept<Number>(piece.kept.up, t, piece.tokens, tiles.up);
     }
-    for (int row = 0; row < kTallRows; ++row) {
+    for (int row = 0; row < kSlabRows; ++row) {
       for (int column = 0; column < kPanel; column += kLanes) {
         const Vec gate = load(tiles.gate + row * kPanel + column),
                   up = load(tiles.up + row * kPanel + column);
@@ -230,7 +217,7 @@ void descend_backward(const HiddenPiece& piece) {
     product_tile<Operand>(piece.x, t, piece.gate_factor, tiles.gate_factor);
     product_tile<Operand>(piece.x, t, piece.up_factor, tiles.up_factor);
     product_tile<Operand>(piece.pull, t, piece.down_factor, tiles.down_factor);
-    Vec rate_sums[kTallRows][3] = {};
+    Vec rate_sums[kSlabRows][3] = {};
     const auto stage = [&](int row, int column) {
       const int at = row * kPanel + column;
       const Hidden h = hidden_at(tiles, at);
@@ -261,7 +248,7 @@ void descend_backward(const HiddenPiece& piece) {
     for_each_word<Operand>(stage, [&](int row, int column, const SumFactors& even, const SumFactors& odd) {
       put_factors<Operand>(piece, scratch, row, column, even, odd);
     });
-    for (int row = 0; row < kTallRows && t + row < piece.tokens; ++row) {
+    for (int row = 0; row < kSlabRows && t + row < piece.tokens; ++row) {
       piece.gate_rate_sum[t + row] = sum(rate_sums[row][0]);
       piece.up_rate_sum[t + row] = sum(rate_sums[row][1]);
       piece.down_rate_sum[t + row] = sum(rate_sums[row][2]);
@@ -272,7 +259,10 @@ void descend_backward(const HiddenPiece& piece) {
 /// The version of a pass for the types of a piece.
 template <class Pass>
 LACT_INLINE void run(const HiddenPiece& piece, const Pass& pass) {
-  if (piece.packing == Packing::pairs) return pass(Pairs{}, uint16_t{});
+  if (piece.packing == Packing::pairs) {
+    const TilesInUse tiles;
+    return pass(Pairs{}, uint16_t{});
+  }
   if (piece.bf16) return pass(Singles{}, uint16_t{});
   pass(Singles{}, float{});
 }

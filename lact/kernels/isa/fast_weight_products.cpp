@@ -7,15 +7,6 @@ namespace lact::kernels::LACT_ISA {
 
 namespace {
 
-/// Up to 32 numbers of a row, and zeros after them.
-template <class Operand, class Number>
-LACT_INLINE void pack_slab_row(const Number* row, int64_t filled, uint32_t* to) {
-  auto* numbers = reinterpret_cast<typename Operand::Number*>(to);
-  for (int v = 0; v < kPanel; v += kLanes) {
-    store(numbers + v, v + kLanes <= filled ? load(row + v) : load_some(row + v, filled - v));
-  }
-}
-
 template <class Operand, class Number>
 void slabs_of(const Number* from, int64_t stride, int64_t tokens, int64_t width, uint32_t* slabs,
               int64_t slab_stride) {
@@ -63,13 +54,13 @@ constexpr int64_t kDepth = 512;
 /// sums [columns / 32][tokens][32] = slabs · panels, or added to them.
 template <class Operand>
 LACT_INLINE void add_term(const ProductTerm& term, int64_t tokens, int64_t columns, bool add, float* sums) {
-  const int64_t rows = round_up(tokens, kTallRows);
+  const int64_t rows = round_up(tokens, kSlabRows);
   for (int64_t first = 0; first < term.words; first += kDepth) {
     const int64_t depth = term.words - first < kDepth ? term.words - first : kDepth;
     const uint32_t* slabs = term.slabs + first / kSlabWords<Operand> * term.slab_stride;
     for (int64_t p = 0; p < panels_of(columns); ++p) {
       const uint32_t* panel = term.panels + (p * term.words + first) * kPanel;
-      for (int64_t t = 0; t < tokens; t += kTallRows) {
+      for (int64_t t = 0; t < tokens; t += kSlabRows) {
         const uint32_t* a = slabs + t * kSlabWords<Operand>;
         float* c = sums + (p * rows + t) * kPanel;
         if (add || first > 0) {
@@ -86,7 +77,7 @@ template <class Operand, class Number>
 void product(const ProductTerm* terms, int64_t count, int64_t tokens, int64_t columns, Number* out,
              int64_t stride, float* sums) {
   for (int64_t i = 0; i < count; ++i) add_term<Operand>(terms[i], tokens, columns, i > 0, sums);
-  const int64_t rows = round_up(tokens, kTallRows);
+  const int64_t rows = round_up(tokens, kSlabRows);
   for (int64_t t = 0; t < tokens; ++t) {
     for (int64_t column = 0; column < columns; column += kLanes) {
       const Vec value = load(sums + (column / kPanel * rows + t) * kPanel + column % kPanel);
@@ -102,16 +93,12 @@ void product(const ProductTerm* terms, int64_t count, int64_t tokens, int64_t co
 template <class Operand>
 void add_outer_products(const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,
                         int64_t words, int64_t columns, float* sum, int64_t sum_stride) {
-  constexpr int64_t kStretch = 112;
-  for (int64_t first = 0; first < words; first += kStretch) {
-    const int64_t depth = words - first < kStretch ? words - first : kStretch;
+  for (int64_t first = 0; first < words; first += kStretchWords) {
+    const int64_t depth = words - first < kStretchWords ? words - first : kStretchWords;
+    const LeftPanel<Operand> a(a_panel + first * kPanel, depth);
     for (int64_t p = 0; p < panels_of(columns); p += 2) {
-      const int64_t panels = panels_of(columns) - p < 2 ? 1 : 2;
-      for (int r = 0; r < kPanel; r += kTileRows) {
-        row_product<Operand, true>({a_panel + first * kPanel + r, 1, kPanel},
-                                   b_panels + p * panel_stride + first * kPanel, panel_stride, panels, depth,
-                                   sum + r * sum_stride + p * kPanel, sum_stride);
-      }
+      a.add_outer(b_panels + p * panel_stride + first * kPanel, panel_stride,
+                  panels_of(columns) - p < 2 ? 1 : 2, sum + p * kPanel, sum_stride);
     }
   }
 }
@@ -134,6 +121,7 @@ void pack_panels(Packing packing, NumberRows from, int64_t tokens, int64_t width
 
 void token_product(Packing packing, const ProductTerm* terms, int64_t count, int64_t tokens, int64_t columns,
                    RowsOut out, float* scratch) {
+  const TilesInUse tiles;
   const auto run = [&](auto operand) {
     if (out.bf16) {
       return product<decltype(operand)>(terms, count, tokens, columns, static_cast<uint16_t*>(out.numbers),
@@ -149,6 +137,7 @@ void token_product(Packing packing, const ProductTerm* terms, int64_t count, int
 void outer_sum(Packing packing, const uint32_t* a_panel, const uint32_t* b_panels, int64_t panel_stride,
                int64_t words, int64_t columns, float* sum, int64_t sum_stride) {
   if (packing == Packing::pairs) {
+    const TilesInUse tiles;
     return add_outer_products<Pairs>(a_panel, b_panels, panel_stride, words, columns, sum, sum_stride);
   }
   add_outer_products<Singles>(a_panel, b_panels, panel_stride, words, columns, sum, sum_stride);

@@ -1,5 +1,7 @@
 #include "lact/kernels/gemm.h"
 
+#include <type_traits>
+
 #include "lact/kernels/pack.h"
 #include "lact/kernels/tall_tile.h"
 
@@ -13,9 +15,28 @@ static_assert(kGemmPanel == kPanel && kGemmOverrun >= kLanes);
 // long depths the taller tile beats the 8 x 2 of tile.h by a tenth: it loads less of B.
 constexpr int kRows = kLanes == 16 ? 14 : 6;
 
-/// How a tile begins in each of the two forms of A.
+/// Whether sums over the rows of a matrix are packed for tile registers.
+template <class Operand>
+constexpr bool kInBlocks = kHasTiles&& Operand::kPerWord == 2;
+
+/// Words [depth / 16][Height][16] of which the first rows are meant.
+template <int Height>
+struct BlockForm {
+  LACT_INLINE explicit BlockForm(const uint32_t* words) : from(words) {}
+  LACT_INLINE uint32_t word(int row, int k) const { return from[row * kBlockWords + k]; }
+  LACT_INLINE void advance(int words) {
+    from += words, done += words;
+    if (done % kBlockWords == 0) from += (Height - 1) * kBlockWords;
+  }
+  static constexpr int kBlockWords = 16;
+  const uint32_t* from;
+  int64_t done = 0;
+};
+
+/// How a tile begins in each of the forms of A.
 struct InRows {
   static constexpr bool kInRows = true;
+  static constexpr int kRowWords = 0;
   template <int Rows>
   static LACT_INLINE RowForm<Rows> at(const uint32_t* words, int64_t stride) {
     return {words, stride};
@@ -23,9 +44,19 @@ struct InRows {
 };
 struct InSlivers {
   static constexpr bool kInRows = false;
+  static constexpr int kRowWords = 1;  ///< between rows of a sliver
   template <int Rows>
   static LACT_INLINE SliverForm<kRows> at(const uint32_t* words, int64_t) {
     return SliverForm<kRows>(words);
+  }
+};
+/// Slivers for tile registers: [words / 16][14][16].
+struct InBlocks {
+  static constexpr bool kInRows = false;
+  static constexpr int kRowWords = 16;
+  template <int Rows>
+  static LACT_INLINE BlockForm<kRows> at(const uint32_t* words, int64_t) {
+    return BlockForm<kRows>(words);
   }
 };
 
@@ -139,14 +170,89 @@ void tile(const uint32_t* left, int64_t left_stride, const uint32_t* b, int64_t 
     finish(kept, Rows, columns, result, static_cast<float*>(result.to) + place, add, bias);
 }
 
+#if defined(__AMX_BF16__)
+/// Rows of A as two times 16 rows of tile registers: the place of the second 16 in the result's memory, and
+/// the rows that are wanted of each.
+struct TwoTiles {
+  TileRows rows;
+  int lower;            ///< of sums: rows after the first
+  int first[2], count;  ///< of sums: where two ranges of wanted rows begin; how many rows are wanted in all
+};
+
+/// Of up to 28 rows from `left` on, with `before` rows in front of them. No rows are wanted (count 0) where
+/// vectors have to do it.
+template <class Left>
+LACT_INLINE TwoTiles two_tiles(const uint32_t* left, int64_t stride, int64_t rows, int64_t before) {
+  const int count = rows < kSlabRows ? int(rows) : kSlabRows;
+  if (!Left::kInRows) {
+    // Slivers of 14 rows, of which the registers hold two more.
+    const uint32_t* second = count > kRows ? left + stride : left;
+    return {{left, second, 4 * kTileSide, kRows * kTileSide}, kTileSide, {0, kTileSide}, count};
+  }
+  const auto in_rows = [&](const uint32_t* upper, const uint32_t* lower) {
+    return TileRows{upper, lower, 4 * stride, kTileSide};
+  };
+  if (count >= kTileSide) {
+    const int lower = count - kTileSide;
+    return {in_rows(left, left + lower * stride), lower, {0, kRows}, count};
+  }
+  // The rows in front are multiplied again.
+  const int more = kTileSide - count;
+  if (before < more) return {in_rows(left, left), 0, {0, 0}, 0};
+  const uint32_t* from = left - more * stride;
+  return {in_rows(from, from), 0, {more, more + kRows}, count};
+}
+
+/// As `tile`, in tile registers; what is left of the depth is for vectors.
+template <class Left>
+void tiles(const TwoTiles& two, const uint32_t* b, int64_t depth, int64_t columns, const GemmResult& result,
+           int64_t row, int64_t column) {
+  alignas(64) float sums[2 * kTileSide * kPanel];
+  const int64_t blocks = depth / kTileSide, rest = depth - blocks * kTileSide;
+  tiles_product<false>(two.rows, b, blocks, sums, sums + two.lower * kPanel, kPanel);
+  for (int part = 0; part * kRows < two.count; ++part) {
+    float* own = sums + two.first[part] * kPanel;
+    const int count = two.count - part * kRows < kRows ? two.count - part * kRows : kRows;
+    if (rest > 0) {
+      const uint32_t* panel = b + blocks * kTileSide * kPanel;
+      const uint32_t* from = (part == 0 ? two.rows.upper : two.rows.lower) + blocks * two.rows.step;
+      if (Left::kInRows) from = two.rows.upper + part * kRows * two.rows.row_bytes / 4 + blocks * kTileSide;
+      Vec more[kRows][kWidth] = {};
+      add_all_products<Pairs>(RowForm<kRows>(from, two.rows.row_bytes / 4), panel, rest, more);
+      write_sums<true>(more, own, kPanel);
+    }
+    const int64_t first = row + kRows * part;
+    const float* add = result.add ? result.add + first * result.add_stride + column : nullptr;
+    const float* bias = result.bias ? result.bias + column : nullptr;
+    const int64_t place = first * result.stride + column;
+    if (result.bf16)
+      finish(own, count, columns, result, static_cast<uint16_t*>(result.to) + place, add, bias);
+    else
+      finish(own, count, columns, result, static_cast<float*>(result.to) + place, add, bias);
+  }
+}
+#endif
+
 template <class Operand, class Left>
 void multiply_rows(const uint32_t* left, int64_t stride, int64_t rows, const uint32_t* b, int64_t depth,
                    int64_t columns, const GemmResult& result, int64_t row, int64_t column, Ahead& ahead) {
+#if defined(__AMX_BF16__)
+  if constexpr (Operand::kPerWord == 2) {
+    // Vectors, too, take 14 rows at once of what is left of the depth: rows have to be there for that.
+    while (rows >= kSlabRows || (rows > 0 && (!Left::kInRows || depth % kTileSide == 0))) {
+      const TwoTiles two = two_tiles<Left>(left, stride, rows, row);
+      if (two.count == 0) break;
+      tiles<Left>(two, b, depth, columns, result, row, column);
+      rows -= two.count, row += two.count;
+      left += Left::kInRows ? two.count * stride : 2 * stride;
+    }
+  }
+#endif
   const auto part = [&]<int Rows>() {
     for (; rows >= Rows; rows -= Rows, row += Rows) {
       tile<Operand, Left, Rows>(left, stride, b, depth, columns, result, row, column, ahead);
       // A whole sliver ends here; a part of the last one goes on beside it.
-      left += Left::kInRows ? Rows * stride : Rows == kRows ? stride : Rows;
+      left += Left::kInRows ? Rows * stride : Rows == kRows ? stride : Rows * Left::kRowWords;
     }
   };
   part.template operator()<kRows>();
@@ -171,14 +277,34 @@ void multiply(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int
               GemmResult result, GemmAhead ahead) {
   const auto multiply_by = [&]<class Operand>() {
     if (left.slivers)
-      multiply_as<Operand, InSlivers>(left, right, rows, columns, depth, result, ahead);
+      multiply_as<Operand, std::conditional_t<kInBlocks<Operand>, InBlocks, InSlivers>>(
+          left, right, rows, columns, depth, result, ahead);
     else
       multiply_as<Operand, InRows>(left, right, rows, columns, depth, result, ahead);
   };
-  if (pairs)
+  if (pairs) {
+    const TilesInUse tiles;
     multiply_by.template operator()<Pairs>();
-  else
+  } else
     multiply_by.template operator()<Singles>();
+}
+
+/// Turns a sliver [words][14] into blocks [words / 16][14][16].
+void turn_sliver(uint32_t* sliver, int64_t words) {
+  constexpr int kBlock = 16;
+  alignas(64) uint32_t block[kBlock * kBlock] = {}, turned[kBlock * kBlock];
+  for (int64_t word = 0; word < words; word += kBlock, sliver += kRows * kBlock) {
+    const int64_t count = words - word < kBlock ? words - word : kBlock;
+    for (int64_t k = 0; k < count; ++k) {
+      for (int r = 0; r < kRows; ++r) block[k * kBlock + r] = sliver[k * kRows + r];
+    }
+    transpose_16(block, kBlock, turned, kBlock);
+    for (int r = 0; r < kRows; ++r) {
+      for (int k = 0; k < kBlock; k += kLanes) {
+        store_bits(sliver + r * kBlock + k, load_bits(turned + r * kBlock + k));
+      }
+    }
+  }
 }
 
 /// Slivers of Aᵀ, given A [depth, rows].
@@ -208,6 +334,10 @@ void pack_slivers(const Number* from, int64_t from_stride, int64_t rows, int64_t
         store_bits(words + row - first, word_of<Operand>(even, odd));
       }
     }
+  }
+  if constexpr (kInBlocks<Operand>) {
+    for (int64_t first = 0; first < rows; first += kRows)
+      turn_sliver(to + first / kRows * stride, words_of<Operand>(depth));
   }
 }
 
@@ -245,6 +375,6 @@ void pack_right(GemmSource from, int64_t depth, int64_t columns, bool pairs, uin
 
 }  // namespace
 
-const GemmKernels gemm = {kRows, pack_left, pack_right, multiply};
+const GemmKernels gemm = {kRows, kHasTiles ? kSlabRows : kRows, pack_left, pack_right, multiply};
 
 }  // namespace lact::kernels::LACT_ISA

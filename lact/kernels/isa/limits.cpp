@@ -1,6 +1,6 @@
 #include "lact/kernels/limits.h"
 
-#include "lact/kernels/simd.h"
+#include "lact/kernels/tile_registers.h"
 
 namespace lact::kernels::LACT_ISA {
 
@@ -31,7 +31,33 @@ int64_t f32(int64_t rounds, float* sink) {
   return rounds * kUnrolled * kSums * kLanes * 2;
 }
 
-#if defined(__AVX512BF16__)
+#if defined(__AMX_BF16__)
+int64_t bf16(int64_t rounds, float* sink) {
+  const TilesInUse tiles;
+  alignas(64) float sums[kTileSide * kTileSide];
+  for (float& sum : sums) sum = first_value(sink, 0);
+  _tile_loadd(0, sums, 64);
+  _tile_loadd(1, sums, 64);
+  _tile_loadd(2, sums, 64);
+  _tile_loadd(3, sums, 64);
+  uint32_t pairs[kTileSide * kTileSide];
+  for (uint32_t& pair : pairs) pair = 0x3a833a83;  // two bfloat16 of 0.001
+  _tile_loadd(4, pairs, 64);
+  _tile_loadd(5, pairs, 64);
+  _tile_loadd(6, pairs, 64);
+  _tile_loadd(7, pairs, 64);
+  for (int64_t round = 0; round < rounds; ++round) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_stored(0, sums, 64);
+  sink[0] = sums[0] * 1e-3f;
+  return rounds * 4 * 2 * kTileSide * kTileSide * 2 * kTileSide;
+}
+constexpr RegisterLoop kBf16 = bf16;
+#elif defined(__AVX512BF16__)
 int64_t bf16(int64_t rounds, float* sink) {
   __m512 sums[kSums];
 #pragma GCC unroll 32
@@ -95,10 +121,12 @@ void copy(float* to, const float* from, int64_t count) {
 
 // Two ports, each one vector of multiply-adds per cycle.
 constexpr int64_t kMostF32 = 2 * 2 * kLanes;
+// A tile register takes 16 cycles.
+constexpr int64_t kMostBf16 = kHasTiles ? 1024 : 2 * kMostF32;
 
 }  // namespace
 
 extern const LimitsKernels limits;
-const LimitsKernels limits = {f32, kBf16, kInt8, kMostF32, 2 * kMostF32, 4 * kMostF32, read, copy};
+const LimitsKernels limits = {f32, kBf16, kInt8, kMostF32, kMostBf16, 4 * kMostF32, read, copy};
 
 }  // namespace lact::kernels::LACT_ISA

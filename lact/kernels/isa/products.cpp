@@ -17,9 +17,28 @@ LACT_INLINE void typed(Packing packing, NumberRows from, const What& what) {
   return what(Singles{}, static_cast<const float*>(from.numbers));
 }
 
+/// Whether the tile form is made for tile registers: [rows / kSlabRows][words / 16][kSlabRows][16 words].
+template <class Operand>
+constexpr bool kInBlocks = kHasTiles&& Operand::kPerWord == 2;
+
+template <class Operand, class Number>
+void pack_blocks(const Number* from, int64_t stride, int64_t rows, int64_t depth, uint32_t* to) {
+  for (int64_t row = 0; row < rows; row += kSlabRows) {
+    for (int64_t column = 0; column < depth; column += kPanel) {
+      for (int64_t r = row; r < row + kSlabRows; ++r, to += kSlabWords<Operand>) {
+        pack_slab_row<Operand>(from + r * stride + column, r < rows ? depth - column : 0, to);
+      }
+    }
+  }
+}
+
 void tiles(Packing packing, NumberRows from, int64_t rows, int64_t depth, uint32_t* to) {
   typed(packing, from, [&](auto operand, auto* numbers) {
-    pack_tiles<decltype(operand)>(numbers, from.stride, rows, depth, to);
+    if constexpr (kInBlocks<decltype(operand)>) {
+      pack_blocks<decltype(operand)>(numbers, from.stride, rows, depth, to);
+    } else {
+      pack_tiles<decltype(operand)>(numbers, from.stride, rows, depth, to);
+    }
   });
 }
 
@@ -37,17 +56,30 @@ void panels_transposed(Packing packing, NumberRows from, int64_t depth, int64_t 
   });
 }
 
+/// c [height][32] of one tile of the left operand.
+template <class Operand>
+LACT_INLINE void one_tile(const uint32_t* a, const uint32_t* panel, int64_t words, float* c,
+                          int64_t c_stride) {
+  if constexpr (kInBlocks<Operand>) {
+    slab_product<Operand, false>(a, kSlabRows * kSlabWords<Operand>, panel, words, c, c_stride);
+  } else {
+    sliver_product<Operand, false>(a, panel, words, c, c_stride);
+  }
+}
+
 template <class Operand>
 void product(const uint32_t* a, const uint32_t* panel, int64_t words, int64_t rows, const Combine& out) {
-  alignas(64) float sums[kTallRows * kPanel];
-  for (int64_t r = 0; r < rows; r += kTallRows) {
+  constexpr int kHeight = kInBlocks<Operand> ? kSlabRows : kTallRows;
+  const int64_t row_words = kInBlocks<Operand> ? round_up(words, kSlabWords<Operand>) : words;
+  alignas(64) float sums[kHeight * kPanel];
+  for (int64_t r = 0; r < rows; r += kHeight) {
     float* c = out.c + r * out.c_stride;
-    if (out.scale == 1 && out.keep == 0 && r + kTallRows <= rows) {
-      sliver_product<Operand, false>(a + r * words, panel, words, c, out.c_stride);
+    if (out.scale == 1 && out.keep == 0 && r + kHeight <= rows) {
+      one_tile<Operand>(a + r * row_words, panel, words, c, out.c_stride);
       continue;
     }
-    sliver_product<Operand, false>(a + r * words, panel, words, sums, kPanel);
-    for (int i = 0; i < kTallRows && r + i < rows; ++i) {
+    one_tile<Operand>(a + r * row_words, panel, words, sums, kPanel);
+    for (int i = 0; i < kHeight && r + i < rows; ++i) {
       for (int v = 0; v < kPanel; v += kLanes) {
         Vec value = load(sums + i * kPanel + v) * out.scale;
         if (out.keep != 0) value += load(out.base + (r + i) * out.base_stride + v) * out.keep;
@@ -59,7 +91,10 @@ void product(const uint32_t* a, const uint32_t* panel, int64_t words, int64_t ro
 
 void panel_product(Packing packing, const uint32_t* a, const uint32_t* panel, int64_t words, int64_t rows,
                    const Combine& out) {
-  if (packing == Packing::pairs) return product<Pairs>(a, panel, words, rows, out);
+  if (packing == Packing::pairs) {
+    const TilesInUse tiles;
+    return product<Pairs>(a, panel, words, rows, out);
+  }
   product<Singles>(a, panel, words, rows, out);
 }
 

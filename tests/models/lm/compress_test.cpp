@@ -1,4 +1,5 @@
 // Models whose weights are kept in fewer bytes, and states that were branched.
+#include "lact/kernels/isa.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/lm/memory_file.h"
 #include "support/errors.h"
@@ -63,7 +64,9 @@ TEST(CompressedLm, TokenByTokenEqualsTheWholeInBfloatWeights) {
   const auto model = make_lm(smooth());
   model->compress_weights(WeightFormat::bf16);
   const at::Tensor ids = random_ids(1, 35);
-  EXPECT_LT(difference(token_by_token(model, ids), model->forward(ids)[0]), 1e-4);
+  // Products of many tokens round these to bfloat16 where the processor multiplies pairs of it.
+  const double bound = kernels::multiplies_pairs() ? 3e-2 : 1e-4;
+  EXPECT_LT(difference(token_by_token(model, ids), model->forward(ids)[0]), bound);
 }
 
 TEST(CompressedLm, ComputesInBfloatToo) {
