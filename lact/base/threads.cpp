@@ -4,8 +4,11 @@
 #include <ATen/Version.h>
 #include <dlfcn.h>
 #include <sched.h>
+#include <torch/version.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 
 #include "lact/base/error.h"
@@ -19,8 +22,21 @@ int available_cores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+namespace {
+
+/// oneDNN 2, on which LibTorch 1 runs, dies of an illegal instruction in its tile (AMX) kernels on some
+/// machines. It reads the limit when it is first used.
+void avoid_onednn_tiles() {
+#if TORCH_VERSION_MAJOR < 2
+  setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", /*overwrite=*/0);
+#endif
+}
+
+}  // namespace
+
 void use_threads(int count) {
   LACT_CHECK(count >= 0, "--threads is {}, expected 0 (all cores) or more", count);
+  avoid_onednn_tiles();
   at::set_num_threads(count == 0 ? available_cores() : count);
 }
 
@@ -47,6 +63,18 @@ std::string blas_name() {
 bool blas_is_reference() {
   const std::string file = blas_file();
   return file.find("/blas/libblas") != std::string::npos;
+}
+
+std::string openblas_core_to_name() {
+#if defined(__x86_64__)
+  using CoreName = const char* (*)();
+  const auto core = reinterpret_cast<CoreName>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+  if (core == nullptr || std::string_view(core()) != "Prescott") return "";
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return "";
+  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return "SkylakeX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#endif
+  return "";
 }
 
 std::string cpu_capability() {

@@ -1,7 +1,9 @@
 // `lact <verb>`: parses the command line, sets up threads, and turns a mistake into one sentence and exit
 // code 2.
-#include <CLI/CLI.hpp>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 
 #include "lact/base/error.h"
@@ -11,7 +13,20 @@
 #include "lact/cli/verbs.h"
 #include "lact/ops/paths.h"
 
+namespace {
+
+/// OpenBLAS reads the environment before main: only a new start can tell it what processor this is.
+void restart_for_openblas(char** argv) {
+  const std::string core = lact::openblas_core_to_name();
+  if (core.empty()) return;
+  setenv("OPENBLAS_CORETYPE", core.c_str(), /*overwrite=*/1);
+  execv("/proc/self/exe", argv);  // comes back only if that is impossible, which does no harm
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  restart_for_openblas(argv);
   CLI::App app{"lact: large-chunk test-time training for text, image sets and video", "lact"};
   app.formatter(std::make_shared<lact::cli::HelpFormatter>());
   app.set_help_all_flag("--help-all", "Help for every verb");

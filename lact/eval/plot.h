@@ -17,8 +17,8 @@ struct Series {
 struct Plot {
   std::string title, x_label, y_label;
   std::vector<Series> series;
-  bool log_x = false;                  // powers of two if every x is one, else powers of ten
-  std::optional<double> y_min, y_max;  // ends of the y axis; from the data where absent
+  bool log_x = false;                            // powers of two if every x is one, else powers of ten
+  std::optional<double> y_min = {}, y_max = {};  // ends of the y axis; from the data where absent
 };
 
 /// A standalone picture 720 units wide with colours and markers that colour-blind readers can tell apart.

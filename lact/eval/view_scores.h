@@ -34,7 +34,7 @@ GuessedViews guess_views(const NamedNvs& model, const data::TestScene& scene, in
 struct ViewScore {
   std::string model, group, scene;
   int64_t inputs = 0;
-  ImageScores images;  ///< means over the targets
+  ImageScores images = {};  ///< means over the targets
   double reconstruct_seconds = 0;
   double render_seconds = 0;  ///< per view
 };
@@ -62,7 +62,7 @@ struct ViewSummary {
   std::string model, group;
   int64_t inputs = 0;
   int64_t scenes = 0;
-  ImageScores images;
+  ImageScores images = {};
   double reconstruct_seconds = 0;
   double render_seconds = 0;
 };

@@ -51,7 +51,7 @@ struct TrainOptions {
 
 struct RunOptions {
   std::string folder;      ///< checkpoints/, metrics.jsonl, tensorboard/ and the exported model
-  std::string title;       ///< of the progress line
+  std::string title = {};  ///< of the progress line
   int64_t stop_after = 0;  ///< stops cleanly after this step, as if interrupted; 0 runs to the end
   bool resume = false;     ///< continues from the newest checkpoint, if there is one
 };

@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 using lact::testing::expect_mistake;
 using lact::testing::make_lm;
 using lact::testing::read_file;
+using lact::testing::interrupt_program;
 using lact::testing::run_program;
 using lact::testing::TemporaryFolder;
 using lact::testing::tiny_lm;
@@ -72,11 +73,11 @@ TEST_F(LmProgram, TrainsResumesAndGivesTheSameModelBitForBit) {
 
 TEST_F(LmProgram, ControlCSavesACheckpointAndSaysHowToGoOn) {
   const std::string command = "lm train" + kTiny + "--steps 100000 -o " + quoted("run");
-  const auto outcome = run_program(command, "timeout --signal=INT 4");
-  EXPECT_EQ(outcome.exit_code, 124) << outcome.err;  // what `timeout` makes of it
+  const auto outcome = interrupt_program(command, "grep -q train: $err");
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_THAT(outcome.err, ::testing::HasSubstr("go on with: lact lm train --resume"));
-  const auto rest = run_program("--threads 1 lm train --stop-after 100000 --resume " + quoted("run"),
-                                "timeout --signal=INT 4");
+  const auto rest = interrupt_program("--threads 1 lm train --stop-after 100000 --resume " + quoted("run"),
+                                      "grep -q train: $err");
   EXPECT_THAT(rest.err, ::testing::HasSubstr("continuing after step"));
 }
 

@@ -24,6 +24,7 @@ using lact::testing::expect_mistake;
 using lact::testing::make_nvs;
 using lact::testing::Outcome;
 using lact::testing::read_file;
+using lact::testing::interrupt_program;
 using lact::testing::run_program;
 using lact::testing::TemporaryFolder;
 using lact::testing::tiny_nvs;
@@ -162,9 +163,9 @@ TEST_F(NvsProgram, RealVideosHoldEveryFrame) {
 TEST_F(NvsProgram, ControlCLeavesNoHalfVideo) {
   reconstruct();
   const std::string tools = with_plain_ffmpeg();
-  const auto outcome =
-      run_program("nvs render " + quoted("scene.fw") + " --turntable --frames 1000000 -o " + quoted("x.mp4"),
-                  tools + " timeout --foreground --preserve-status --signal=INT 3");
+  const auto outcome = interrupt_program(
+      "nvs render " + quoted("scene.fw") + " --turntable --frames 1000000 -o " + quoted("x.mp4"),
+      "grep -q /1000000 $err", tools);
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("of 1000000 frames"));
   EXPECT_EQ(folder_.names(), (std::vector<std::string>{"model", "scene.fw", "tools"}));
@@ -250,8 +251,7 @@ TEST_F(NvsProgram, MistakesOfRenderAreSentencesAndLeaveNoFile) {
 
 TEST_F(NvsProgram, TheViewerSaysWhereItIs) {
   reconstruct();
-  const auto outcome = run_program("nvs view --port 0 " + quoted("scene.fw"),
-                                   "timeout --foreground --preserve-status --signal=INT 4");
+  const auto outcome = interrupt_program("nvs view --port 0 " + quoted("scene.fw"), "grep -q viewer: $out");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("viewer: http://127.0.0.1:"));
 }

@@ -20,6 +20,7 @@ using lact::testing::expect_mistake;
 using lact::testing::make_video;
 using lact::testing::Outcome;
 using lact::testing::read_file;
+using lact::testing::interrupt_program;
 using lact::testing::run_program;
 using lact::testing::save_tiny_video;
 using lact::testing::TemporaryFolder;
@@ -158,22 +159,18 @@ TEST_F(VideoProgram, WritesVideosThroughFfmpeg) {
 
 TEST_F(VideoProgram, AnInterruptKeepsWhatIsFinished) {
   // The signal comes when the third frame is there, inside of the second chunk or later.
-  const std::string command = words("--json --prompt x --steps 2 --chunks 100000 --save-state " +
-                                    quoted("x.state") + " -o " + quoted("frames"));
-  const std::string script = fmt::format(
-      "'{}' {} >{} 2>{} & pid=$!; while [ ! -e {} ]; do sleep 0.05; done; kill -INT $pid; wait $pid",
-      LACT_PROGRAM, command, quoted("out"), quoted("err"), quoted("frames/frame-00002.png"));
-  write_file(path("run.sh"), script);
-  const int status = std::system(("timeout 60 bash " + quoted("run.sh")).c_str());
-  EXPECT_EQ(WEXITSTATUS(status), 130) << read_file(path("err"));
-  const auto report = nlohmann::json::parse(read_file(path("out")), nullptr, false);
+  const auto outcome = interrupt_program(words("--json --prompt x --steps 2 --chunks 100000 --save-state " +
+                                               quoted("x.state") + " -o " + quoted("frames")),
+                                         "[ -e " + quoted("frames/frame-00002.png") + " ]");
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  const auto report = nlohmann::json::parse(outcome.out, nullptr, false);
   const auto& video = report["videos"][0];
   EXPECT_EQ(video["stopped"], true);
   const int64_t chunks = video["chunks"];
   EXPECT_GE(chunks, 2);
   EXPECT_LT(chunks, 100000);
   EXPECT_EQ(frames("frames").size(0), 2 * chunks);
-  EXPECT_THAT(read_file(path("err")), HasSubstr("stopped after"));
+  EXPECT_THAT(outcome.err, HasSubstr("stopped after"));
   EXPECT_EQ(io::read_safetensors(path("x.state")).metadata.at("chunks"), std::to_string(chunks));
 }
 

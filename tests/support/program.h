@@ -27,6 +27,21 @@ inline Outcome run_program(const std::string& arguments, const std::string& envi
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
 }
 
+/// The same, with Ctrl-C as soon as a condition of the shell holds, such as "grep -q ready $err".
+inline Outcome interrupt_program(const std::string& arguments, const std::string& condition,
+                                 const std::string& environment = "") {
+  const TemporaryFolder folder;
+  write_file(folder / "run.sh", "out='" + folder / "out" + "' err='" + folder / "err" + "'\n" + environment +
+                                    " '" LACT_PROGRAM "' " + arguments +
+                                    " >\"$out\" 2>\"$err\" & pid=$!\n"
+                                    "until " +
+                                    condition +
+                                    "; do kill -0 $pid || break; sleep 0.05; done\n"
+                                    "kill -INT $pid; wait $pid\n");
+  const int status = std::system(("timeout 120 bash '" + folder / "run.sh" + "'").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
+}
+
 /// Exit code 2, nothing on stdout, and one line on stderr that contains `sentence`.
 inline void expect_mistake(const std::string& arguments, const std::string& sentence) {
   const Outcome outcome = run_program(arguments);

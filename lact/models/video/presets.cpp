@@ -30,6 +30,8 @@ VideoConfig video_tiny() {
   config.patch = {2, 4, 4};
   config.chunk_frames = 2;
   config.latent_height = config.latent_width = 32;
+  // A chunk is 64 tokens instead of thousands, and the step is a sum over them.
+  config.layer.memory.base_rate = 0.1;
   return config;
 }
 
