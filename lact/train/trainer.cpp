@@ -139,7 +139,7 @@ class Training {
     const double passed = std::max(1e-9, seconds());
     const double speed = double(tokens_) / passed, share = flops_ / passed / peak_;
     std::string details =
-        fmt::format("{}, {} tok/s, {:.0f}% peak, {}", task_.loss_text(loss_), format_count(speed),
+        fmt::format("{}, {} tok/s, {:.0f}% of f32 peak, {}", task_.loss_text(loss_), format_count(speed),
                     100 * share, format_bytes(double(resident_bytes())));
     if (skipped_ > 0) details += fmt::format(", {} skipped", skipped_);
     recorder_->show(step_, details);

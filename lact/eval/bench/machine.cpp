@@ -78,8 +78,8 @@ std::string machine_text(const Machine& machine) {
                                 limits.threads, machine.load));
   line("kernels", machine.isa);
   line("f32", rate(limits.f32, "GFLOP/s"));
-  line("bf16",
-       rate(limits.bf16, "GFLOP/s") + (limits.pairs_pay() ? "" : "; shares of peak are shares of the f32 peak"));
+  line("bf16", rate(limits.bf16, "GFLOP/s") +
+                   (limits.pairs_pay() ? "" : "; shares of peak are shares of the f32 peak"));
   line("int8", rate(limits.int8, "GOP/s"));
   line("memory", fmt::format("read {:.1f} GB/s, copy {:.1f} GB/s (read + written)", limits.read / 1e9,
                              limits.copy / 1e9));
