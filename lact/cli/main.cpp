@@ -26,7 +26,6 @@ void restart_for_openblas(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  restart_for_openblas(argv);
   CLI::App app{"lact: large-chunk test-time training for text, image sets and video", "lact"};
   app.formatter(std::make_shared<lact::cli::HelpFormatter>());
   app.set_help_all_flag("--help-all", "Help for every verb");
@@ -48,6 +47,7 @@ int main(int argc, char** argv) {
   // Options are read first and verbs run afterwards, so that a verb never sees half of the command line.
   try {
     app.parse_complete_callback([&] {
+      if (!app.get_subcommands().empty()) restart_for_openblas(argv);
       lact::log::set_quiet(quiet);
       lact::use_threads(threads);
       lact::ops::set_fused_paths(!reference);

@@ -88,5 +88,9 @@ class TilesInUse {
 
 #endif
 
+/// Whether operands are packed for tile registers.
+template <class Operand>
+constexpr bool kInTiles = kHasTiles&& Operand::kPerWord == 2;
+
 }  // namespace
 }  // namespace lact::kernels

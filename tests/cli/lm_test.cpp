@@ -15,9 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using lact::testing::expect_mistake;
+using lact::testing::interrupt_program;
 using lact::testing::make_lm;
 using lact::testing::read_file;
-using lact::testing::interrupt_program;
 using lact::testing::run_program;
 using lact::testing::TemporaryFolder;
 using lact::testing::tiny_lm;

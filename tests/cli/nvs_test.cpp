@@ -21,10 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using lact::testing::expect_mistake;
+using lact::testing::interrupt_program;
 using lact::testing::make_nvs;
 using lact::testing::Outcome;
 using lact::testing::read_file;
-using lact::testing::interrupt_program;
 using lact::testing::run_program;
 using lact::testing::TemporaryFolder;
 using lact::testing::tiny_nvs;

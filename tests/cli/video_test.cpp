@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using lact::testing::expect_mistake;
+using lact::testing::interrupt_program;
 using lact::testing::make_video;
 using lact::testing::Outcome;
 using lact::testing::read_file;
-using lact::testing::interrupt_program;
 using lact::testing::run_program;
 using lact::testing::save_tiny_video;
 using lact::testing::TemporaryFolder;

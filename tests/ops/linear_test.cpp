@@ -7,32 +7,17 @@
 #include "lact/ops/paths.h"
 #include "support/errors.h"
 #include "support/gradients.h"
+#include "support/instruction_sets.h"
 
 namespace lact::ops {
 namespace {
 
-using kernels::Isa;
 using lact::testing::difference;
+using lact::testing::for_each_isa_and_pairs;
 using lact::testing::randn;
 
 // bfloat16 keeps 8 bits: a result within half of the last, 2^-9, and operands rounded as much with pairs.
 constexpr double kFloatBound = 2e-6, kBfloatBound = 1e-2;
-
-/// Every instruction set of this processor, without and with pairs of bfloat16.
-template <class Body>
-void with_every_isa(const Body& body) {
-  const Isa best = kernels::isa();
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
-    if (!kernels::set_isa(isa)) continue;
-    for (const bool pairs : {false, true}) {
-      SCOPED_TRACE(std::string(kernels::isa_name(isa)) + (pairs ? " pairs" : ""));
-      kernels::set_multiplies_pairs(pairs);
-      body();
-    }
-  }
-  kernels::set_multiplies_pairs(false);
-  kernels::set_isa(best);
-}
 
 struct Results {
   at::Tensor y, dx, dweight, dbias;
@@ -78,7 +63,8 @@ struct Shape {
 };
 
 TEST(Linear, ValuesAndGradientsOfRaggedShapes) {
-  with_every_isa([] {
+  for_each_isa_and_pairs([](const std::string& isa) {
+    SCOPED_TRACE(isa);
     at::manual_seed(1);  // the same numbers for each: one of them alone can happen to cancel with its bias
     for (const auto& [tokens, in, out] : {Shape{1, 1, 1}, {7, 33, 32}, {63, 40, 70}, {100, 17, 97}}) {
       for (const auto type : {at::kFloat, at::kBFloat16}) {
@@ -189,7 +175,8 @@ TEST(Linear, SaysWhatDoesNotFit) {
 
 TEST(MatrixProduct, AddsToWhatIsThere) {
   at::manual_seed(8);
-  with_every_isa([] {
+  for_each_isa_and_pairs([](const std::string& isa) {
+    SCOPED_TRACE(isa);
     for (const auto type : {at::kFloat, at::kBFloat16}) {
       const at::Tensor a = randn({75, 900}).to(type), b = randn({90, 900}).to(type).t();
       const at::Tensor wide = randn({75, 100}).to(at::kFloat), start = wide.clone();

@@ -15,10 +15,6 @@ static_assert(kGemmPanel == kPanel && kGemmOverrun >= kLanes);
 // long depths the taller tile beats the 8 x 2 of tile.h by a tenth: it loads less of B.
 constexpr int kRows = kLanes == 16 ? 14 : 6;
 
-/// Whether sums over the rows of a matrix are packed for tile registers.
-template <class Operand>
-constexpr bool kInBlocks = kHasTiles&& Operand::kPerWord == 2;
-
 /// Words [depth / 16][Height][16] of which the first rows are meant.
 template <int Height>
 struct BlockForm {
@@ -60,10 +56,12 @@ struct InBlocks {
   }
 };
 
-/// What the caller asked for, of a tile that lies in `sums` [rows][kWidth * kLanes].
 template <class Number>
-void finish(const float* sums, int rows, int64_t columns, const GemmResult& result, Number* to,
-            const float* add, const float* bias) {
+void finish_as(const float* sums, int rows, int64_t columns, const GemmResult& result, int64_t row,
+               int64_t first) {
+  Number* to = static_cast<Number*>(result.to) + row * result.stride + first;
+  const float* add = result.add ? result.add + row * result.add_stride + first : nullptr;
+  const float* bias = result.bias ? result.bias + first : nullptr;
   for (int r = 0; r < rows; ++r) {
     for (int64_t column = 0; column < columns && column < kWidth * kLanes; column += kLanes) {
       const int64_t left = columns - column;
@@ -80,6 +78,16 @@ void finish(const float* sums, int rows, int64_t columns, const GemmResult& resu
         store_some(to + r * result.stride + column, value, left);
     }
   }
+}
+
+/// What the caller asked for, of a tile at (row, column) of the result that lies in `sums`
+/// [rows][kWidth * kLanes]; `columns` of it are wanted.
+void finish(const float* sums, int rows, int64_t columns, const GemmResult& result, int64_t row,
+            int64_t column) {
+  if (result.bf16)
+    finish_as<uint16_t>(sums, rows, columns, result, row, column);
+  else
+    finish_as<float>(sums, rows, columns, result, row, column);
 }
 
 /// Follows a GemmAhead from tile to tile.
@@ -162,12 +170,7 @@ void tile(const uint32_t* left, int64_t left_stride, const uint32_t* b, int64_t 
   for (int r = 0; r < Rows; ++r) {
     for (int w = 0; w < kWidth; ++w) store(kept + (r * kWidth + w) * kLanes, sums[r][w]);
   }
-  const float* bias = result.bias ? result.bias + column : nullptr;
-  const int64_t place = row * result.stride + column;
-  if (result.bf16)
-    finish(kept, Rows, columns, result, static_cast<uint16_t*>(result.to) + place, add, bias);
-  else
-    finish(kept, Rows, columns, result, static_cast<float*>(result.to) + place, add, bias);
+  finish(kept, Rows, columns, result, row, column);
 }
 
 #if defined(__AMX_BF16__)
@@ -221,14 +224,7 @@ void tiles(const TwoTiles& two, const uint32_t* b, int64_t depth, int64_t column
       add_all_products<Pairs>(RowForm<kRows>(from, two.rows.row_bytes / 4), panel, rest, more);
       write_sums<true>(more, own, kPanel);
     }
-    const int64_t first = row + kRows * part;
-    const float* add = result.add ? result.add + first * result.add_stride + column : nullptr;
-    const float* bias = result.bias ? result.bias + column : nullptr;
-    const int64_t place = first * result.stride + column;
-    if (result.bf16)
-      finish(own, count, columns, result, static_cast<uint16_t*>(result.to) + place, add, bias);
-    else
-      finish(own, count, columns, result, static_cast<float*>(result.to) + place, add, bias);
+    finish(own, count, columns, result, row + kRows * part, column);
   }
 }
 #endif
@@ -277,7 +273,7 @@ void multiply(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int
               GemmResult result, GemmAhead ahead) {
   const auto multiply_by = [&]<class Operand>() {
     if (left.slivers)
-      multiply_as<Operand, std::conditional_t<kInBlocks<Operand>, InBlocks, InSlivers>>(
+      multiply_as<Operand, std::conditional_t<kInTiles<Operand>, InBlocks, InSlivers>>(
           left, right, rows, columns, depth, result, ahead);
     else
       multiply_as<Operand, InRows>(left, right, rows, columns, depth, result, ahead);
@@ -290,6 +286,7 @@ void multiply(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int
 }
 
 /// Turns a sliver [words][14] into blocks [words / 16][14][16].
+template <class Operand>
 void turn_sliver(uint32_t* sliver, int64_t words) {
   constexpr int kBlock = 16;
   alignas(64) uint32_t block[kBlock * kBlock] = {}, turned[kBlock * kBlock];
@@ -335,9 +332,9 @@ void pack_slivers(const Number* from, int64_t from_stride, int64_t rows, int64_t
       }
     }
   }
-  if constexpr (kInBlocks<Operand>) {
+  if constexpr (kInTiles<Operand>) {
     for (int64_t first = 0; first < rows; first += kRows)
-      turn_sliver(to + first / kRows * stride, words_of<Operand>(depth));
+      turn_sliver<Operand>(to + first / kRows * stride, words_of<Operand>(depth));
   }
 }
 

@@ -17,10 +17,7 @@ LACT_INLINE void typed(Packing packing, NumberRows from, const What& what) {
   return what(Singles{}, static_cast<const float*>(from.numbers));
 }
 
-/// Whether the tile form is made for tile registers: [rows / kSlabRows][words / 16][kSlabRows][16 words].
-template <class Operand>
-constexpr bool kInBlocks = kHasTiles&& Operand::kPerWord == 2;
-
+/// The tile form for tile registers: [rows / kSlabRows][words / 16][kSlabRows][16 words].
 template <class Operand, class Number>
 void pack_blocks(const Number* from, int64_t stride, int64_t rows, int64_t depth, uint32_t* to) {
   for (int64_t row = 0; row < rows; row += kSlabRows) {
@@ -34,7 +31,7 @@ void pack_blocks(const Number* from, int64_t stride, int64_t rows, int64_t depth
 
 void tiles(Packing packing, NumberRows from, int64_t rows, int64_t depth, uint32_t* to) {
   typed(packing, from, [&](auto operand, auto* numbers) {
-    if constexpr (kInBlocks<decltype(operand)>) {
+    if constexpr (kInTiles<decltype(operand)>) {
       pack_blocks<decltype(operand)>(numbers, from.stride, rows, depth, to);
     } else {
       pack_tiles<decltype(operand)>(numbers, from.stride, rows, depth, to);
@@ -60,7 +57,7 @@ void panels_transposed(Packing packing, NumberRows from, int64_t depth, int64_t 
 template <class Operand>
 LACT_INLINE void one_tile(const uint32_t* a, const uint32_t* panel, int64_t words, float* c,
                           int64_t c_stride) {
-  if constexpr (kInBlocks<Operand>) {
+  if constexpr (kInTiles<Operand>) {
     slab_product<Operand, false>(a, kSlabRows * kSlabWords<Operand>, panel, words, c, c_stride);
   } else {
     sliver_product<Operand, false>(a, panel, words, c, c_stride);
@@ -69,8 +66,8 @@ LACT_INLINE void one_tile(const uint32_t* a, const uint32_t* panel, int64_t word
 
 template <class Operand>
 void product(const uint32_t* a, const uint32_t* panel, int64_t words, int64_t rows, const Combine& out) {
-  constexpr int kHeight = kInBlocks<Operand> ? kSlabRows : kTallRows;
-  const int64_t row_words = kInBlocks<Operand> ? round_up(words, kSlabWords<Operand>) : words;
+  constexpr int kHeight = kInTiles<Operand> ? kSlabRows : kTallRows;
+  const int64_t row_words = kInTiles<Operand> ? round_up(words, kSlabWords<Operand>) : words;
   alignas(64) float sums[kHeight * kPanel];
   for (int64_t r = 0; r < rows; r += kHeight) {
     float* c = out.c + r * out.c_stride;
