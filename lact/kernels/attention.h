@@ -51,10 +51,12 @@ struct AttentionBackwardInput {
   const float* out_products;  // out · out_gradient
 };
 
+constexpr int64_t kQuerySlack = 32;
+
 /// Gradients; a null pointer means that nobody wants it.
 struct AttentionGradients {
-  /// [queries rounded up to 8][width rounded up to 32] from query first_query on; added to, and still to be
-  /// multiplied by the scale.
+  /// [queries + kQuerySlack][width rounded up to 32] from query first_query on; added to, and still to be
+  /// multiplied by the scale. Zeros are added behind the last query.
   float* q_sums;
   int64_t first_query;
   HeadOutput k, v;
@@ -91,7 +93,9 @@ struct AttentionBackward {
                      HeadOutput to);
 };
 
-/// float32; bfloat16 widened to float32; bfloat16 multiplied as pairs.
+/// float32; bfloat16 widened to float32; bfloat16 multiplied as pairs, which in tile registers takes widths
+/// that are multiples of kTileWidth.
+constexpr int64_t kTileWidth = 32;
 struct AttentionForwardKernels {
   AttentionForward f32, bf16, bf16_pairs;
 };
@@ -106,8 +110,8 @@ struct AttentionBackwardKernels {
 /// queries pack their keys less often; packed keys and their sums have to stay in the cache of a core.
 constexpr int64_t kQueriesAtOnce = 4096, kKeysAtOnce = 512;
 
-LACT_KERNEL_TABLE(AttentionForwardKernels, attention_forward)
+LACT_TILE_KERNEL_TABLE(AttentionForwardKernels, attention_forward)
 LACT_KERNEL_TABLE(AttentionQueryKernels, attention_query)
-LACT_KERNEL_TABLE(AttentionBackwardKernels, attention_backward)
+LACT_TILE_KERNEL_TABLE(AttentionBackwardKernels, attention_backward)
 
 }  // namespace lact::kernels

@@ -33,6 +33,20 @@ LACT_INLINE Vec power_of_two(Vec x) {
 #endif
 }
 
+/// The same as precise as Operand holds it: bfloat16 keeps 8 bits, and 1e-4 is an eighth of its rounding.
+template <class Operand>
+LACT_INLINE Vec weight_of(Vec x) {
+#if defined(__AVX512DQ__)
+  if constexpr (Operand::kPerWord == 2) {
+    constexpr int kAboveFloor = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    const Vec r = (Vec)_mm512_reduce_ps((__m512)x, kAboveFloor);
+    const Vec p = ((splat(7.802452e-2f) * r + 2.260672e-1f) * r + 6.958335e-1f) * r + 9.999252e-1f;
+    return (Vec)_mm512_scalef_ps((__m512)p, (__m512)x);
+  }
+#endif
+  return power_of_two(x);
+}
+
 /// 0, 1, 2, ...
 LACT_INLINE Ints lane_index() {
   return Ints {
@@ -63,7 +77,28 @@ LACT_INLINE float top(Vec x) {
   return across_lanes(x, [](Vec a, Vec b) { return maximum(a, b); })[0];
 }
 
-/// The panels [begin, end) of 32 keys that a group of 8 queries sees of a tile; `cut` if not every query sees
+/// Queries that are multiplied together: what one product of registers takes.
+template <class Operand>
+constexpr int64_t kGroupRows = kInTiles<Operand> ? 32 : kTileRows;
+
+/// c [kGroupRows][32 · panels] = A B, or += A B, of a group of rows `row_stride` words apart.
+template <class Operand, bool Accumulate>
+LACT_INLINE void group_product(const uint32_t* rows, int64_t row_stride, const uint32_t* b,
+                               int64_t panel_stride, int64_t panels, int64_t depth, float* c,
+                               int64_t c_stride) {
+#if defined(__AMX_BF16__)
+  if constexpr (kInTiles<Operand>) {
+    const TileRows a = {rows, rows + kTileSide * row_stride, 4 * row_stride, kTileSide};
+    for (int64_t p = 0; p < panels; ++p, b += panel_stride, c += kPanel) {
+      tiles_product<Accumulate>(a, b, depth / kTileSide, c, c + kTileSide * c_stride, c_stride);
+    }
+    return;
+  }
+#endif
+  row_product<Operand, Accumulate>({rows, row_stride, 1}, b, panel_stride, panels, depth, c, c_stride);
+}
+
+/// The panels [begin, end) of 32 keys that a group of queries sees of a tile; `cut` if not every query sees
 /// all of their keys.
 struct Span {
   int64_t begin, end;
@@ -113,6 +148,15 @@ LACT_INLINE void pack_padded_panels(const Number* from, int64_t stride, int64_t 
       words[i] = 0;
     }
   }
+}
+
+/// pack_rows with zeros behind the last row, up to `padded` of them.
+template <class Operand, class Number>
+LACT_INLINE void pack_padded_rows(const Number* from, int64_t stride, int64_t rows, int64_t depth,
+                                  int64_t padded, uint32_t* to) {
+  pack_rows<Operand>(from, stride, rows, depth, to);
+  const int64_t words = words_of<Operand>(depth);
+  for (int64_t i = round_up(rows, kTileRows) * words; i < padded * words; ++i) to[i] = 0;
 }
 
 /// Hands out pieces of a worker's space, each at the beginning of a cache line; without a space it only

@@ -62,8 +62,31 @@ LACT_INLINE void store(uint16_t* bf16, Vec value) {
 #endif
 }
 
+/// Two neighbouring vectors at once: a tile register reads back only what was written as a whole line.
+LACT_INLINE void store_two(float* to, Vec first, Vec second) {
+  store(to, first);
+  store(to + kLanes, second);
+}
+LACT_INLINE void store_two(uint16_t* bf16, Vec first, Vec second) {
+#if defined(__AVX512BF16__)
+  _mm512_storeu_si512(bf16, (__m512i)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first));
+#else
+  store(bf16, first);
+  store(bf16 + kLanes, second);
+#endif
+}
+
 /// Two rows of bfloat16 interleaved: `even` in the lower halves.
-LACT_INLINE Bits interleave(Vec even, Vec odd) { return (round_to_bf16(even) >> 16) | round_to_bf16(odd); }
+LACT_INLINE Bits interleave(Vec even, Vec odd) {
+#if defined(__AVX512BF16__)
+  const __m512i behind_each_other = (__m512i)_mm512_cvtne2ps_pbh((__m512)odd, (__m512)even);
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7,
+                                         22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  return (Bits)_mm512_permutexvar_epi16(order, behind_each_other);
+#else
+  return (round_to_bf16(even) >> 16) | round_to_bf16(odd);
+#endif
+}
 
 LACT_INLINE float widen(float x) { return x; }
 LACT_INLINE float widen(uint16_t bf16) { return __builtin_bit_cast(float, uint32_t(bf16) << 16); }

@@ -39,12 +39,12 @@ struct TileRows {
   int64_t row_bytes, step;
 };
 
-/// upper [16][32] and lower [16][32] = A B, or += A B, over `blocks` times 16 words; b is a panel. The two
-/// may share rows.
+/// upper [16][32] and lower [16][32] = A B, or += A B, over `blocks` times 16 words; b is a panel, its rows
+/// b_stride words apart. The two may share rows.
 template <bool Accumulate>
 LACT_INLINE void tiles_product(TileRows a, const uint32_t* b, int64_t blocks, float* upper, float* lower,
-                               int64_t stride) {
-  constexpr int64_t kPanelBytes = 4 * kPanel;
+                               int64_t stride, int64_t b_stride = kPanel) {
+  const int64_t b_bytes = 4 * b_stride;
   const int64_t bytes = 4 * stride;
   if constexpr (Accumulate) {
     _tile_loadd(0, upper, bytes);
@@ -59,16 +59,16 @@ LACT_INLINE void tiles_product(TileRows a, const uint32_t* b, int64_t blocks, fl
   }
   for (; blocks > 0; --blocks) {
     _tile_loadd(4, a.upper, a.row_bytes);
-    _tile_loadd(6, b, kPanelBytes);
+    _tile_loadd(6, b, b_bytes);
     _tile_dpbf16ps(0, 4, 6);
-    _tile_loadd(7, b + kTileSide, kPanelBytes);
+    _tile_loadd(7, b + kTileSide, b_bytes);
     _tile_dpbf16ps(1, 4, 7);
     _tile_loadd(5, a.lower, a.row_bytes);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
     a.upper += a.step;
     a.lower += a.step;
-    b += kTileSide * kPanel;
+    b += kTileSide * b_stride;
   }
   _tile_stored(0, upper, bytes);
   _tile_stored(1, upper + kTileSide, bytes);

@@ -39,11 +39,17 @@ struct AttentionInputs {
   }
 };
 
-/// The kernels for the type of the inputs; bfloat16 as pairs where the processor multiplies them.
+/// Whether bfloat16 is best multiplied as pairs: in tile registers where they fit, otherwise in vectors.
+inline bool as_pairs(const AttentionInputs& in) {
+  if (kernels::isa() != kernels::Isa::amx) return kernels::multiplies_pairs_in_vectors();
+  return in.q.size(3) % kernels::kTileWidth == 0 && in.v.size(3) % kernels::kTileWidth == 0;
+}
+
+/// The kernels for the type of the inputs.
 template <class Table>
 const auto& kernels_for(const Table& table, const AttentionInputs& in) {
   if (in.q.scalar_type() == at::kFloat) return table.f32;
-  return kernels::multiplies_pairs_in_vectors() ? table.bf16_pairs : table.bf16;
+  return as_pairs(in) ? table.bf16_pairs : table.bf16;
 }
 
 /// A space of `words` for every worker.

@@ -54,7 +54,8 @@ void run_attention_backward(const AttentionInputs& in, const AttentionPieces& wi
 
   // Sums of one head's queries, which a worker uses again and again, or of every part of every head.
   std::vector<int64_t> offsets = {0};
-  for (const auto& part : parts) offsets.push_back(offsets.back() + (part.queries.size() + 8) * columns);
+  for (const auto& part : parts)
+    offsets.push_back(offsets.back() + (part.queries.size() + kernels::kQuerySlack) * columns);
   const bool whole = parts.size() == 1;
   const int64_t sums_size = gradients.q.defined() ? offsets.back() : 0;
   const at::Tensor sums = at::empty({whole ? num_workers() : heads, sums_size}, at::kFloat);
@@ -67,7 +68,7 @@ void run_attention_backward(const AttentionInputs& in, const AttentionPieces& wi
     float* q_sums = nullptr;
     if (gradients.q.defined()) {
       q_sums = sums.data_ptr<float>() + (whole ? worker : head_index) * sums_size + offsets[size_t(index)];
-      std::fill_n(q_sums, (queries.size() + 8) * columns, 0.f);
+      std::fill_n(q_sums, (queries.size() + kernels::kQuerySlack) * columns, 0.f);
     }
     const kernels::AttentionHead inputs = in.head(batch, head);
     for (int64_t begin = keys.begin; begin < keys.end; begin += kernels::kKeysAtOnce) {
@@ -87,7 +88,7 @@ void run_attention_backward(const AttentionInputs& in, const AttentionPieces& wi
   });
   if (whole || !gradients.q.defined()) return;
 
-  Spaces totals((in.num_queries() + 8) * columns);
+  Spaces totals((in.num_queries() + kernels::kQuerySlack) * columns);
   for_each_item(heads, [&](int64_t head_index, int64_t worker) {
     const int64_t batch = head_index / in.num_heads(), head = head_index % in.num_heads();
     float* total = totals.floats_of(worker);

@@ -41,6 +41,10 @@ std::vector<WindowCase> cases() {
       {"video", video.window, video.tokens, video.tokens, 2, 48, 48},
       {"everything before", full_window(full), full.tokens, full.tokens, 2, 40, 24},
       {"a later piece", sliding_window({500, 700}, 150, 351), 200, 349, 2, 64, 64, 500, 351},
+      {"blocks in tiles", block_window(300, 100), 300, 300, 2, 32, 96},
+      {"video in tiles", video.window, video.tokens, video.tokens, 1, 128, 64},
+      {"narrow window in tiles", sliding_window({0, 333}, 5), 333, 333, 1, 96, 32},
+      {"no block, in tiles", {{{{10, 40}, {{{0, 50}}}}, {{60, 67}, {{{50, 64}, 8}}}}}, 90, 64, 1, 64, 32},
       {"one later query", sliding_window({2100, 2101}, 2048), 1, 2101, 3, 64, 96, 2100, 0},
       {"queries in no block", {{{{10, 40}, {{{0, 50}}}}, {{60, 61}, {{{50, 64}, 8}}}}}, 90, 64, 2, 16, 16}};
 }

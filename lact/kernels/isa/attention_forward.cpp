@@ -22,7 +22,7 @@ struct Tiles {
         columns(round_up(head.value_width, kPanel)),
         chunk(smaller(kKeyChunk, round_up(keys, kPanel))),
         value_stride(words_of<Operand>(chunk) * kPanel) {
-    const int64_t rows = round_up(queries, kTileRows);
+    const int64_t rows = round_up(queries, kGroupRows<Operand>);
     Carver carver(space);
     q = carver.words(rows * depth);
     k = carver.words(chunk * depth);
@@ -78,11 +78,12 @@ LACT_INLINE void weigh_row(float* scores, int64_t begin, int64_t end, float scal
   Vec sum[2] = {};
 #pragma GCC unroll 2
   for (int64_t i = begin; i < end; i += 2 * kLanes) {
+    Vec weight[2];
     for (int w = 0; w < 2; ++w) {
-      const Vec weight = power_of_two(load(scores + i + w * kLanes) * scale - maximum_now);
-      sum[w] += weight;
-      store(weights + i + w * kLanes, weight);
+      weight[w] = weight_of<Operand>(load(scores + i + w * kLanes) * scale - maximum_now);
+      sum[w] += weight[w];
     }
+    store_two(weights + i, weight[0], weight[1]);
   }
   store(sums, load(sums) + (sum[0] + sum[1]));
 }
@@ -91,13 +92,14 @@ LACT_INLINE void weigh_row(float* scores, int64_t begin, int64_t end, float scal
 template <class Operand>
 void tile(const Tiles<Operand>& at, const VisibleRows& visible, int64_t first, int64_t row, int64_t rows,
           int64_t first_key, int64_t key, int64_t keys, float scale) {
-  const int64_t groups = (rows + kTileRows - 1) / kTileRows;
-  Span spans[kQueryTile / kTileRows];
+  constexpr int64_t kGroup = kGroupRows<Operand>;
+  const int64_t groups = (rows + kGroup - 1) / kGroup;
+  Span spans[kQueryTile / kGroup];
   int64_t begin = kKeyTile / kPanel, end = 0;
   for (int64_t g = 0; g < groups; ++g) {
-    const int64_t query = first + row + g * kTileRows;
+    const int64_t query = first + row + g * kGroup;
     spans[g] =
-        span_of(visible, query, smaller(query + kTileRows, first + row + rows) - 1, first_key + key, keys);
+        span_of(visible, query, smaller(query + kGroup, first + row + rows) - 1, first_key + key, keys);
     if (spans[g].begin == spans[g].end) continue;
     begin = smaller(begin, spans[g].begin);
     end = larger(end, spans[g].end);
@@ -108,15 +110,15 @@ void tile(const Tiles<Operand>& at, const VisibleRows& visible, int64_t first, i
   for (int64_t pair = begin / 2 * 2; pair < end; pair += 2) {
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t panel = larger(pair, spans[g].begin), count = smaller(pair + 2, spans[g].end) - panel;
-      row_product<Operand, false>({q + g * kTileRows * at.depth, at.depth, 1},
-                                  at.k + (key + panel * kPanel) * at.depth, kPanel * at.depth, count,
-                                  at.depth, at.scores + g * kTileRows * kStride + panel * kPanel, kStride);
+      group_product<Operand, false>(q + g * kGroup * at.depth, at.depth,
+                                    at.k + (key + panel * kPanel) * at.depth, kPanel * at.depth, count,
+                                    at.depth, at.scores + g * kGroup * kStride + panel * kPanel, kStride);
     }
   }
 
   for (int64_t g = 0; g < groups; ++g) {
     if (spans[g].begin == spans[g].end) continue;
-    for (int64_t r = g * kTileRows; r < (g + 1) * kTileRows; ++r) {
+    for (int64_t r = g * kGroup; r < (g + 1) * kGroup; ++r) {
       float* scores = at.scores + r * kStride;
       const int64_t from = spans[g].begin * kPanel, to = spans[g].end * kPanel;
       if (spans[g].cut) {
@@ -138,9 +140,9 @@ void tile(const Tiles<Operand>& at, const VisibleRows& visible, int64_t first, i
       const int64_t from = words_of<Operand>(spans[g].begin * kPanel);
       const int64_t depth = words_of<Operand>(spans[g].end * kPanel) - from;
       if (depth == 0) continue;
-      row_product<Operand, true>({weights + g * kTileRows * kStride + from, kStride, 1},
-                                 v + (words_of<Operand>(key) + from) * kPanel, at.value_stride, panels, depth,
-                                 at.out + (row + g * kTileRows) * at.columns + column, at.columns);
+      group_product<Operand, true>(weights + g * kGroup * kStride + from, kStride,
+                                   v + (words_of<Operand>(key) + from) * kPanel, at.value_stride, panels,
+                                   depth, at.out + (row + g * kGroup) * at.columns + column, at.columns);
     }
   }
 }
@@ -181,11 +183,14 @@ void tiles(const AttentionHead& head, const QueriesAndKeys& piece, HeadOutput ou
     const VisibleRows visible = narrowed(piece.ranges[i], piece.begin, piece.end);
     most_keys = larger(most_keys, visible.end - visible.begin);
   }
+  const TilesInUse registers;
   const Tiles<Operand> at(head, queries, most_keys, space);
-  pack_rows<Operand>(row_of<Number>(head.q, piece.begin), head.q.stride, queries, head.width, at.q);
-  for (int64_t i = 0; i < round_up(queries, kTileRows) * at.columns; ++i) at.out[i] = 0;
-  for (int64_t i = 0; i < round_up(queries, kTileRows) * kLanes; ++i) at.sums[i] = 0;
-  for (int64_t i = 0; i < round_up(queries, kTileRows); ++i) at.largest[i] = kNothingSeen;
+  const int64_t rows = round_up(queries, kGroupRows<Operand>);
+  pack_padded_rows<Operand>(row_of<Number>(head.q, piece.begin), head.q.stride, queries, head.width, rows,
+                            at.q);
+  for (int64_t i = 0; i < rows * at.columns; ++i) at.out[i] = 0;
+  for (int64_t i = 0; i < rows * kLanes; ++i) at.sums[i] = 0;
+  for (int64_t i = 0; i < rows; ++i) at.largest[i] = kNothingSeen;
 
   for (int64_t i = 0; i < piece.num_ranges; ++i) {
     const VisibleRows visible = narrowed(piece.ranges[i], piece.begin, piece.end);
