@@ -17,16 +17,18 @@ std::optional<double> throughput(const TttShape& shape, const std::optional<doub
 
 Result measure(Session& session, const TttShape& shape) {
   const TttProblem problem(shape, at::kBFloat16);
+  TttCheck check(problem, shape);
   Trial trial;
   trial.row = {"chunks", shape.name(), shape.rule(), "forward+backward", "bf16"};
   // Few tokens make a gradient of low rank, whose orthogonalisation is mostly rounding in bfloat16: the steps
   // of the computation are checked in float32.
   trial.error = [&] {
     const TttProblem precise(shape, at::kFloat);
-    const bool right = ttt_error(precise, shape, true, false) <= ttt_tolerance(shape, at::kFloat);
-    return right ? ttt_error(problem, shape, true, false) : std::numeric_limits<double>::infinity();
+    const double error = TttCheck(precise, shape).error(true, false);
+    return error <= ttt_tolerance(shape, at::kFloat) ? check.error(true, false)
+                                                     : std::numeric_limits<double>::infinity();
   };
-  trial.reference_error = [&] { return ttt_error(problem, shape, true, false, false); };
+  trial.reference_error = [&] { return check.error(true, false, false); };
   trial.tolerance = ttt_tolerance(shape, at::kBFloat16);
   trial.run = [&] { problem.forward_backward(false); };
   for (const char* precision : {"bf16", "f32"}) {

@@ -25,14 +25,14 @@ options::Json request(const TttShape& shape, bool backward, const char* form) {
           {"form", form}};
 }
 
-void measure_ttt(Session& session, const TttShape& shape, const TttProblem& problem,
+void measure_ttt(Session& session, const TttShape& shape, const TttProblem& problem, TttCheck& check,
                  const std::string& precision, bool backward, bool recompute) {
   Trial trial;
   trial.row = {"ttt", shape.name(), shape.rule(),
                backward ? (recompute ? "forward+backward, recompute" : "forward+backward") : "forward",
                precision};
-  trial.error = [&] { return ttt_error(problem, shape, backward, recompute); };
-  trial.reference_error = [&] { return ttt_error(problem, shape, backward, recompute, false); };
+  trial.error = [&] { return check.error(backward, recompute); };
+  trial.reference_error = [&] { return check.error(backward, recompute, false); };
   trial.tolerance = ttt_tolerance(shape, type_of(precision));
   trial.run = [&] { backward ? void(problem.forward_backward(recompute)) : void(problem.forward()); };
   for (const char* theirs : {"bf16", "f32"}) {
@@ -53,9 +53,10 @@ void bench_ttt(Session& session) {
     if (!session.wants(shape.name() + " " + shape.rule())) continue;
     for (const char* precision : {"bf16", "f32"}) {
       const TttProblem problem(shape, type_of(precision));
-      measure_ttt(session, shape, problem, precision, false, false);
-      measure_ttt(session, shape, problem, precision, true, false);
-      measure_ttt(session, shape, problem, precision, true, true);
+      TttCheck check(problem, shape);
+      measure_ttt(session, shape, problem, check, precision, false, false);
+      measure_ttt(session, shape, problem, check, precision, true, false);
+      measure_ttt(session, shape, problem, check, precision, true, true);
     }
   }
 }

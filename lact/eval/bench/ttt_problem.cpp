@@ -93,21 +93,27 @@ std::vector<at::Tensor> TttProblem::forward_backward(bool recompute) const {
   return results;
 }
 
-double ttt_error(const TttProblem& problem, const TttShape& shape, bool backward, bool recompute,
-                 bool fused) {
-  const int64_t heads = std::min(shape.heads, kCheckedHeads);
-  std::vector<at::Tensor> found, expected;
-  {
-    const TttProblem precise(problem, heads);
-    with_paths(false, [&] {
-      expected = backward ? precise.forward_backward(false) : std::vector<at::Tensor>{precise.forward()};
-    });
+TttCheck::TttCheck(const TttProblem& problem, const TttShape& shape)
+    : problem_(problem), heads_(std::min(shape.heads, kCheckedHeads)) {}
+
+const std::vector<at::Tensor>& TttCheck::expected() {
+  if (expected_.empty()) {
+    const TttProblem precise(problem_, heads_);
+    with_paths(false, [&] { expected_ = precise.forward_backward(false); });
   }
+  return expected_;
+}
+
+double TttCheck::error(bool backward, bool recompute, bool fused) {
+  std::vector<at::Tensor> found;
   with_paths(fused, [&] {
-    found = backward ? problem.forward_backward(recompute) : std::vector<at::Tensor>{problem.forward()};
+    found = backward ? problem_.forward_backward(recompute) : std::vector<at::Tensor>{problem_.forward()};
   });
-  for (auto& tensor : found) tensor = tensor.narrow(1, 0, heads);
-  return largest_error(found, expected);
+  double worst = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    worst = std::max(worst, norm_error({found[i].narrow(1, 0, heads_)}, {expected()[i]}));
+  }
+  return worst;
 }
 
 double ttt_tolerance(const TttShape& shape, at::ScalarType type) {

@@ -45,10 +45,22 @@ class TttProblem {
   at::Tensor cotangent_;  ///< of the output
 };
 
-/// The largest relative error of the fused path (or of the reference itself in the tokens' type), of its
-/// output or also of every gradient, against the reference in float32 on the first heads.
-double ttt_error(const TttProblem& problem, const TttShape& shape, bool backward, bool recompute,
-                 bool fused = true);
+/// Compares a problem's answers with the reference in float32 on its first heads, which runs once.
+class TttCheck {
+ public:
+  TttCheck(const TttProblem& problem, const TttShape& shape);
+
+  /// |difference| / |expected| of the output or, with backward, of the worst of output and gradients; of the
+  /// fused path, or of the reference itself in the tokens' type.
+  double error(bool backward, bool recompute, bool fused = true);
+
+ private:
+  const std::vector<at::Tensor>& expected();
+
+  const TttProblem& problem_;
+  int64_t heads_;
+  std::vector<at::Tensor> expected_;
+};
 
 /// What rounding may cost: Newton-Schulz amplifies small singular values by hundreds.
 double ttt_tolerance(const TttShape& shape, at::ScalarType type);
