@@ -63,6 +63,13 @@ struct PairsForm {
   }
 };
 
+/// Asks for the bytes behind the next rows. Taking compressed numbers apart leaves the processor less room to
+/// look ahead by itself: a tenth faster on Sapphire Rapids.
+LACT_INLINE void ask_ahead(const void* weight) {
+  constexpr int kAhead = 2048;
+  __builtin_prefetch(static_cast<const char*>(weight) + kAhead);
+}
+
 /// One row and `Tokens` tokens. A sum would wait for itself: there are at least four to work on.
 template <class Form, int Tokens>
 LACT_INLINE void row_product(const typename Form::Weight* weight, int64_t width, const typename Form::X* x,
@@ -72,6 +79,7 @@ LACT_INLINE void row_product(const typename Form::Weight* weight, int64_t width,
   int64_t i = 0;
   for (; i + kWays * kStep <= width; i += kWays * kStep) {
     for (int way = 0; way < kWays; ++way) {
+      if (sizeof(typename Form::Weight) < sizeof(float)) ask_ahead(weight + i + way * kStep);
       const auto taken = Form::take(weight + i + way * kStep);
       for (int t = 0; t < Tokens; ++t) {
         sums[t][way] = Form::dot(sums[t][way], taken, x + t * width + i + way * kStep);
@@ -101,6 +109,8 @@ LACT_INLINE void byte_row_product(const uint8_t* weight, const float* scales, in
   __m512 sums[Tokens][kWays] = {};
   const auto group_product = [&](int64_t group, int way) __attribute__((always_inline)) {
     const uint8_t* from = weight + group * kByteGroup;
+    ask_ahead(from);
+    ask_ahead(from + 64);
     const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + 64);
     for (int t = 0; t < Tokens; ++t) {
       const int8_t* bytes = x.bytes + t * width + group * kByteGroup;
@@ -207,10 +217,11 @@ void quantize(const float* x, int64_t width, int8_t* bytes, float* scales, int32
       total_bytes += rounded;
       *reinterpret_cast<BytesAnywhere*>(to + i) = __builtin_convertvector(rounded, Bytes);
     }
-    int32_t sum_of_bytes = 0;
-    for (int lane = 0; lane < kLanes; ++lane) sum_of_bytes += total_bytes[lane];
+    // Unsigned: bytes of NaN are anything, and must not overflow before the scale makes them NaN again.
+    uint32_t sum_of_bytes = 0;
+    for (int lane = 0; lane < kLanes; ++lane) sum_of_bytes += uint32_t(total_bytes[lane]);
     scales[group] = scale;
-    sums[group] = -128 * sum_of_bytes;
+    sums[group] = int32_t(-128u * sum_of_bytes);
   }
 }
 
