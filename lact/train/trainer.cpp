@@ -62,7 +62,7 @@ class Training {
     recorder_ = &recorder;
     if (first > 0) recorder.message(fmt::format("continuing after step {}", first));
     const Interrupt interrupt;
-    peak_ = measured_peak(at::kFloat);
+    peak_ = measured_peak();
     start_ = std::chrono::steady_clock::now();
     while (step_ < last && !interrupt.requested()) {
       take_step();

@@ -94,7 +94,7 @@ std::string plan_text(const LmRun& run) {
   const double per_token = 3 * models::cost(run.model).total().flops;
   const auto tokens_per_step = double(run.batches.batch * run.batches.length * run.training.accumulate);
   const double tokens = tokens_per_step * double(run.training.steps);
-  const double peak = measured_peak(at::kFloat);
+  const double peak = measured_peak();
 
   double speed = kAssumedShare * peak / per_token;
   std::string how =
