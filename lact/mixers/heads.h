@@ -16,7 +16,11 @@ inline int64_t head_width(int64_t model_dim, int64_t num_heads) {
 
 /// [B, T, H·D] -> [B, T, H, D]
 inline at::Tensor split_heads(const at::Tensor& x, int64_t num_heads) {
-  return x.unflatten(-1, {num_heads, x.size(-1) / num_heads});
+  // view: unflatten would look for names of dimensions first.
+  auto sizes = x.sizes().vec();
+  sizes.back() = num_heads;
+  sizes.push_back(x.size(-1) / num_heads);
+  return x.view(sizes);
 }
 
 }  // namespace lact

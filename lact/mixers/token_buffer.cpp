@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 
+#include <cstring>
 #include <optional>
 
 namespace lact {
@@ -47,6 +48,43 @@ at::Tensor show(const at::Tensor& tokens, int64_t dim, int64_t first, int64_t co
   return tokens.as_strided(sizes, tokens.strides(), first * tokens.stride(dim));
 }
 
+/// Whether what lies behind `dim` is one stretch of memory.
+bool has_dense_rows(const at::Tensor& tokens, int64_t dim) {
+  int64_t after = 1;
+  for (int64_t i = tokens.dim() - 1; i > dim; --i) {
+    if (tokens.size(i) != 1 && tokens.stride(i) != after) return false;
+    after *= tokens.size(i);
+  }
+  return true;
+}
+
+/// Dense rows of `row_bytes`, over all dimensions from i to dim.
+void copy_rows(const at::Tensor& from, const at::Tensor& to, int64_t i, int64_t dim, const char* source,
+               char* target, size_t row_bytes) {
+  if (i > dim) {
+    std::memcpy(target, source, row_bytes);
+    return;
+  }
+  const int64_t size = int64_t(from.element_size());
+  for (int64_t k = 0; k < from.size(i); ++k) {
+    copy_rows(from, to, i + 1, dim, source + k * from.stride(i) * size, target + k * to.stride(i) * size,
+              row_bytes);
+  }
+}
+
+/// to.copy_(from), of which a few tokens would be mostly preparation.
+void copy_tokens(const at::Tensor& from, const at::Tensor& to, int64_t dim) {
+  constexpr int64_t kFew = 8;
+  if (from.size(dim) > kFew || !from.is_cpu() || !has_dense_rows(from, dim)) {
+    to.copy_(from);
+    return;
+  }
+  int64_t rows = 1;
+  for (int64_t i = 0; i <= dim; ++i) rows *= from.size(i);
+  copy_rows(from, to, 0, dim, static_cast<const char*>(from.data_ptr()), static_cast<char*>(to.data_ptr()),
+            size_t(from.numel() / rows * int64_t(from.element_size())));
+}
+
 at::Tensor with_room(const at::Tensor& kept, const at::Tensor& fresh, int64_t dim) {
   const int64_t old = kept.size(dim), added = fresh.size(dim);
   auto sizes = fresh.sizes().vec();
@@ -68,7 +106,7 @@ const at::Tensor& append_tokens(at::Tensor& kept, const at::Tensor& fresh, int64
   const bool alike = kept.scalar_type() == fresh.scalar_type() && kept.device() == fresh.device();
   const auto place = alike ? own_place(kept, dim) : std::nullopt;
   if (place && place->first + old + added <= place->capacity) {
-    show(kept, dim, place->first + old, added).copy_(fresh);
+    copy_tokens(fresh, show(kept, dim, place->first + old, added), dim);
     kept = show(kept, dim, place->first, old + added);
   } else if (place && place->first >= old && old + added <= place->capacity) {
     // What was dropped left enough room at the front.

@@ -1,9 +1,9 @@
 #include <ATen/ATen.h>
-#include <torch/autograd.h>
 
 #include "lact/kernels/gated_silu.h"
 #include "lact/kernels/gelu.h"
 #include "lact/ops/activations.h"
+#include "lact/ops/apply_function.h"
 #include "lact/ops/rows.h"
 
 namespace lact::ops::fused {
@@ -95,8 +95,10 @@ bool fits_gated_silu(const at::Tensor& gate, const at::Tensor& up) {
   return fits_rows(gate) && fits_rows(up) && gate.scalar_type() == up.scalar_type();
 }
 
-at::Tensor gated_silu(const at::Tensor& gate, const at::Tensor& up) { return GatedSilu::apply(gate, up); }
+at::Tensor gated_silu(const at::Tensor& gate, const at::Tensor& up) {
+  return apply_function<GatedSilu>(gate, up);
+}
 
-at::Tensor gelu_tanh(const at::Tensor& x) { return GeluTanh::apply(x); }
+at::Tensor gelu_tanh(const at::Tensor& x) { return apply_function<GeluTanh>(x); }
 
 }  // namespace lact::ops::fused

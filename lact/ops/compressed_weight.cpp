@@ -1,6 +1,9 @@
 #include <ATen/ATen.h>
+#include <sys/mman.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <new>
 
 #include "lact/base/error.h"
 #include "lact/kernels/gemv.h"
@@ -28,6 +31,20 @@ void to_bytes(const at::Tensor& rows, at::Tensor bytes, at::Tensor scales) {
   bytes.copy_((groups * inverse.unsqueeze(2)).round_().add_(128).flatten(1));
 }
 
+constexpr size_t kLargePage = size_t(2) << 20;
+
+/// An uninitialised matrix in large pages as far as it fills them: it is read from end to end for every
+/// token, and of small pages many more would have to be looked up.
+at::Tensor empty_in_large_pages(at::IntArrayRef sizes, at::ScalarType type) {
+  const size_t bytes = size_t(c10::multiply_integers(sizes)) * c10::elementSize(type);
+  if (bytes < kLargePage) return at::empty(sizes, type);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kLargePage, bytes) != 0) throw std::bad_alloc();
+  // Where the system has no large pages, small ones do.
+  madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+  return at::from_blob(memory, sizes, &std::free, type);
+}
+
 }  // namespace
 
 double WeightError::relative() const { return whole > 0 ? std::sqrt(lost / whole) : 0; }
@@ -48,7 +65,7 @@ CompressedWeight::CompressedWeight(const at::Tensor& weight, WeightFormat format
   const auto type = format == WeightFormat::int8   ? at::kByte
                     : format == WeightFormat::bf16 ? at::kBFloat16
                                                    : at::kFloat;
-  numbers_ = at::empty({out, width}, type);
+  numbers_ = empty_in_large_pages({out, width}, type);
   if (format == WeightFormat::int8) scales_ = at::empty({out, width / kernels::kByteGroup}, at::kFloat);
   const int64_t stretch = stretch_of(width);
   for (int64_t first = 0; first < out; first += stretch) {

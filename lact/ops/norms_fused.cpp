@@ -1,8 +1,8 @@
 #include "lact/ops/norms_fused.h"
 
 #include <ATen/ATen.h>
-#include <torch/autograd.h>
 
+#include "lact/ops/apply_function.h"
 #include "lact/ops/rows.h"
 
 namespace lact::ops::fused {
@@ -118,7 +118,7 @@ bool fits_row_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 
 at::Tensor row_norm(kernels::RowNorm kind, const at::Tensor& x, const at::Tensor& weight,
                     const at::Tensor& bias, double epsilon) {
-  return Function::apply(x, as_channels(weight), as_channels(bias), int64_t(kind), epsilon);
+  return apply_function<Function>(x, as_channels(weight), as_channels(bias), int64_t(kind), epsilon);
 }
 
 }  // namespace lact::ops::fused

@@ -1,7 +1,7 @@
 #include <ATen/ATen.h>
-#include <torch/autograd.h>
 
 #include "lact/kernels/rope.h"
+#include "lact/ops/apply_function.h"
 #include "lact/ops/rope.h"
 #include "lact/ops/rows.h"
 
@@ -56,7 +56,7 @@ bool fits_rope(const at::Tensor& x, const RopeTable& table) {
 }
 
 at::Tensor rope(const at::Tensor& x, const RopeTable& table, RopePairs pairs) {
-  return Rope::apply(x, table.angles, int64_t(pairs));
+  return apply_function<Rope>(x, table.angles, int64_t(pairs));
 }
 
 }  // namespace lact::ops::fused

@@ -1,10 +1,21 @@
 #include "lact/models/lm/stream.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 
 #include "lact/base/error.h"
 
 namespace lact::models {
+
+namespace {
+
+/// Operations go past autograd altogether, which would look at each of the thousands that a token takes.
+struct WithoutAutograd {
+  at::NoGradGuard no_grad;
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+};
+
+}  // namespace
 
 LmStream::LmStream(std::shared_ptr<LanguageModel> model) : model_(std::move(model)) {
   at::NoGradGuard no_grad;
@@ -16,7 +27,7 @@ LmStream::LmStream(std::shared_ptr<LanguageModel> model, std::unique_ptr<LmState
     : model_(std::move(model)), state_(std::move(state)), last_hidden_(std::move(last_hidden)) {}
 
 void LmStream::read(std::span<const int64_t> tokens, const OnHidden& on_hidden) {
-  at::NoGradGuard no_grad;
+  const WithoutAutograd without_autograd;
   const int64_t chunk = model_->config().chunk_size, count = int64_t(tokens.size());
   for (int64_t first = 0; first < count;) {
     const int64_t piece = std::min(count - first, chunk - state_->position % chunk);
@@ -32,7 +43,7 @@ void LmStream::read(std::span<const int64_t> tokens, const OnHidden& on_hidden) 
 
 at::Tensor LmStream::next_logits() const {
   LACT_CHECK(last_hidden_.defined(), "[lm] nothing was read yet, so there is no next token");
-  at::NoGradGuard no_grad;
+  const WithoutAutograd without_autograd;
   return model_->logits(last_hidden_);
 }
 
