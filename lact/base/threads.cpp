@@ -4,7 +4,6 @@
 #include <ATen/Version.h>
 #include <dlfcn.h>
 #include <sched.h>
-#include <torch/version.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -24,13 +23,9 @@ int available_cores() {
 
 namespace {
 
-/// oneDNN 2, on which LibTorch 1 runs, dies of an illegal instruction in its tile (AMX) kernels on some
+/// oneDNN, with LibTorch 1.13 as with 2.6, dies of an illegal instruction in its tile (AMX) kernels on some
 /// machines. It reads the limit when it is first used.
-void avoid_onednn_tiles() {
-#if TORCH_VERSION_MAJOR < 2
-  setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", /*overwrite=*/0);
-#endif
-}
+void avoid_onednn_tiles() { setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", /*overwrite=*/0); }
 
 }  // namespace
 

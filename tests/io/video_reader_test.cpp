@@ -177,7 +177,8 @@ TEST(VideoReader, FramesComeBackInOrder) {
     EXPECT_NEAR(info.seconds, 1, 0.11) << name;
     const auto frames = all_frames(folder / name);
     ASSERT_EQ(frames.size(), 10U) << name;
-    for (int i = 0; i < 10; ++i) EXPECT_NEAR(brightness(frames[size_t(i)]), 20 * i, 4) << name;
+    // Colours of a palette are up to 6 off.
+    for (int i = 0; i < 10; ++i) EXPECT_NEAR(brightness(frames[size_t(i)]), 20 * i, 8) << name;
   }
 }
 
