@@ -46,6 +46,7 @@ std::optional<double> measure_prefill(Session& session, const Plan& plan,
   Trial trial;
   trial.row = {"lm", shape_name(plan, tokens), "", "prefill", precision};
   trial.error = [&] { return logits_error(model, model, ids, 0, type_of(precision)); };
+  trial.reference_error = [&] { return logits_error(model, model, ids, 0, type_of(precision), false); };
   trial.tolerance = lm_tolerance(type_of(precision));
   trial.run = [&] {
     models::LmStream stream(model);
@@ -68,6 +69,7 @@ void measure_train(Session& session, const Plan& plan, const std::shared_ptr<mod
   Trial trial;
   trial.row = {"lm", shape_name(plan, tokens), "", "training step", precision};
   trial.error = [&] { return gradient_error(*model, ids, type_of(precision)); };
+  trial.reference_error = [&] { return gradient_error(*model, ids, type_of(precision), false); };
   trial.tolerance = lm_tolerance(type_of(precision));
   trial.run = [&] { step(ids); };
   trial.forms = peer_forms(plan, "train", tokens);

@@ -78,23 +78,23 @@ options::Json peer_sizes(const models::LmConfig& config) {
           {"rank", config.layer.memory.initial_weights.rank}};
 }
 
-double gradient_error(models::LanguageModel& model, const at::Tensor& ids, at::ScalarType type) {
+double gradient_error(models::LanguageModel& model, const at::Tensor& ids, at::ScalarType type, bool fused) {
   std::vector<at::Tensor> expected, found;
   model.set_compute_type(at::kFloat);
   with_paths(false, [&] { expected = gradients(model, ids); });
   model.set_compute_type(type);
-  with_paths(true, [&] { found = gradients(model, ids); });
+  with_paths(fused, [&] { found = gradients(model, ids); });
   return norm_error(found, expected);
 }
 
 double logits_error(const std::shared_ptr<models::LanguageModel>& reference,
                     const std::shared_ptr<models::LanguageModel>& model, const at::Tensor& ids,
-                    int64_t one_by_one, at::ScalarType type) {
+                    int64_t one_by_one, at::ScalarType type, bool fused) {
   at::Tensor expected, found;
   reference->set_compute_type(at::kFloat);
   with_paths(false, [&] { expected = logits(reference, ids, one_by_one); });
   model->set_compute_type(type);
-  with_paths(true, [&] { found = logits(model, ids, one_by_one); });
+  with_paths(fused, [&] { found = logits(model, ids, one_by_one); });
   return largest_error({found}, {expected});
 }
 
