@@ -38,7 +38,7 @@ def fused(q, k, v, window):
 
 
 class Attention:
-    """Draws the numbers that lact/eval/bench/attention.cpp draws."""
+    """Draws the numbers that lact/bench/attention.cpp draws."""
 
     def __init__(self, tokens, window, heads, width, backward, form, precision, compile=False):
         torch.manual_seed(17)

@@ -85,7 +85,7 @@ def scan(form, q, k, v, weights, rates, beta, chunk, muon, coefficients=FIXED, s
 
 
 class Ttt:
-    """Draws the numbers that lact/eval/bench/ttt_problem.cpp draws."""
+    """Draws the numbers that lact/bench/ttt_problem.cpp draws."""
 
     def __init__(self, heads, tokens, chunk, width, hidden, muon, momentum, backward, form, precision, compile=False):
         torch.manual_seed(17)

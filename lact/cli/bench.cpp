@@ -7,7 +7,7 @@
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/cli/verbs.h"
-#include "lact/ops/paths.h"
+#include "lact/ops/dispatch/paths.h"
 
 namespace lact::cli {
 
@@ -63,18 +63,18 @@ const std::vector<Area>& areas() {
   return all;
 }
 
-void add_options(CLI::App& verb, BenchWords& words, bool plots) {
-  auto& options = words.options;
-  verb.add_flag("--json", words.json, "Print for a program to read");
+void add_options(CLI::App& verb, BenchArguments& arguments, bool plots) {
+  auto& options = arguments.options;
+  verb.add_flag("--json", arguments.json, "Print for a program to read");
   verb.add_flag("--quick", options.quick,
                 "Small shapes in seconds: shows that all runs, says nothing about speed");
-  verb.add_option("--record", words.record, "Also write machine, command and results to this JSON file");
+  verb.add_option("--record", arguments.record, "Also write machine, command and results to this JSON file");
   if (plots)
-    verb.add_option("-o,--output", words.output, "Draw throughput against chunk size into this SVG file");
+    verb.add_option("-o,--output", arguments.output, "Draw throughput against chunk size into this SVG file");
 }
 
-void add_race_options(CLI::App& verb, BenchWords& words) {
-  auto& options = words.options;
+void add_race_options(CLI::App& verb, BenchArguments& arguments) {
+  auto& options = arguments.options;
   verb.add_option("--repeats", options.race.repeats, "Runs of each contender, after one to warm up")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
@@ -82,28 +82,28 @@ void add_race_options(CLI::App& verb, BenchWords& words) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   verb.add_option("--shape", options.shape, "Only shapes whose name contains this");
-  verb.add_flag("--no-peers", words.no_peers, "Do not compare with PyTorch");
+  verb.add_flag("--no-peers", arguments.no_peers, "Do not compare with PyTorch");
   verb.add_option("--peers", options.peer.folder, "Folder of serve.py; by default bench/peers is looked for");
   verb.add_option("--python", options.peer.python, "Python that has PyTorch")->capture_default_str();
 }
 
-void run_bench(const std::vector<const Area*>& chosen, BenchWords words, int& exit_code) {
+void run_bench(const std::vector<const Area*>& chosen, BenchArguments arguments, int& exit_code) {
   LACT_CHECK(ops::fused_paths(), "[bench] --reference means nothing here: both paths are measured");
-  words.options.peers = !words.no_peers && !chosen.empty();
-  make_places(words);
+  arguments.options.peers = !arguments.no_peers && !chosen.empty();
+  make_places(arguments);
   keep_freed_memory();
-  bench::Session session(words.options);
+  bench::Session session(arguments.options);
   // At once, so that a place that cannot be written is known before the work is done.
-  record(session, words);
+  record(session, arguments);
   session.on_row = [&](const bench::Result& row) {
     log::info("{}", line(row));
-    record(session, words);
+    record(session, arguments);
   };
   for (const Area* area : chosen) area->run(session);
   LACT_CHECK(chosen.empty() || !session.results().empty(), "[bench] no shape of {} contains \"{}\"",
-             chosen.size() == 1 ? chosen[0]->name : "any area", words.options.shape);
-  record(session, words);
-  report(session, words);
+             chosen.size() == 1 ? chosen[0]->name : "any area", arguments.options.shape);
+  record(session, arguments);
+  report(session, arguments);
   if (session.any_wrong()) exit_code = 1;
 }
 
@@ -124,11 +124,11 @@ void add_bench(CLI::App& program, int& exit_code) {
   const auto add = [&](const std::string& name, const std::string& help, std::vector<const Area*> chosen,
                        bool plots) {
     auto* verb = group->add_subcommand(name, help);
-    const auto words = std::make_shared<BenchWords>();
-    add_options(*verb, *words, plots);
-    if (!chosen.empty()) add_race_options(*verb, *words);
+    const auto arguments = std::make_shared<BenchArguments>();
+    add_options(*verb, *arguments, plots);
+    if (!chosen.empty()) add_race_options(*verb, *arguments);
     if (chosen.size() == 1) verb->footer(chosen[0]->footer);
-    verb->callback([chosen, words, &exit_code] { run_bench(chosen, *words, exit_code); });
+    verb->callback([chosen, arguments, &exit_code] { run_bench(chosen, *arguments, exit_code); });
   };
   add("machine", "Peak of each kind of instruction, and memory bandwidth", {}, false);
   std::vector<const Area*> all;

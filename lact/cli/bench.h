@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "lact/eval/bench/areas.h"
+#include "lact/bench/areas.h"
 
 namespace lact::cli {
 
-struct BenchWords {
+struct BenchArguments {
   eval::bench::BenchOptions options;
   bool json = false, no_peers = false;
   std::string output, record;
@@ -17,12 +17,12 @@ struct BenchWords {
 eval::bench::TrainStep make_train_step(const std::shared_ptr<models::LanguageModel>& model);
 
 /// Makes the folders of the files that are to be written.
-void make_places(const BenchWords& words);
+void make_places(const BenchArguments& arguments);
 
 /// Writes what was measured so far to --record.
-void record(const eval::bench::Session& session, const BenchWords& words);
+void record(const eval::bench::Session& session, const BenchArguments& arguments);
 
 /// Prints what was measured, and draws the plots.
-void report(const eval::bench::Session& session, const BenchWords& words);
+void report(const eval::bench::Session& session, const BenchArguments& arguments);
 
 }  // namespace lact::cli

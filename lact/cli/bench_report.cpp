@@ -41,14 +41,14 @@ const char* const kLegend =
 
 }  // namespace
 
-void record(const eval::bench::Session& session, const BenchWords& words) {
-  if (words.record.empty()) return;
-  io::write_file_atomically(words.record,
+void record(const eval::bench::Session& session, const BenchArguments& arguments) {
+  if (arguments.record.empty()) return;
+  io::write_file_atomically(arguments.record,
                             [&](io::FileWriter& file) { file.write(results_json(session).dump(2) + "\n"); });
 }
 
-void make_places(const BenchWords& words) {
-  for (const std::string& path : {words.record, words.output}) {
+void make_places(const BenchArguments& arguments) {
+  for (const std::string& path : {arguments.record, arguments.output}) {
     const auto folder = std::filesystem::path(path).parent_path();
     std::error_code error;
     if (!folder.empty()) std::filesystem::create_directories(folder, error);
@@ -56,13 +56,13 @@ void make_places(const BenchWords& words) {
   }
 }
 
-void report(const eval::bench::Session& session, const BenchWords& words) {
-  if (!words.output.empty()) {
-    for (const auto& plot : session.plots) eval::write_svg(words.output, plot);
-    if (!session.plots.empty()) log::info("wrote {}", words.output);
+void report(const eval::bench::Session& session, const BenchArguments& arguments) {
+  if (!arguments.output.empty()) {
+    for (const auto& plot : session.plots) eval::write_svg(arguments.output, plot);
+    if (!session.plots.empty()) log::info("wrote {}", arguments.output);
   }
-  if (!words.record.empty()) log::info("wrote {}", words.record);
-  if (words.json) {
+  if (!arguments.record.empty()) log::info("wrote {}", arguments.record);
+  if (arguments.json) {
     std::cout << results_json(session).dump(2) << "\n";
     return;
   }

@@ -12,9 +12,9 @@
 
 namespace lact::cli {
 
-std::vector<NamedFolder> named_folders(const std::vector<std::string>& words) {
+std::vector<NamedFolder> named_folders(const std::vector<std::string>& arguments) {
   std::vector<NamedFolder> result;
-  for (const auto& word : words) {
+  for (const auto& word : arguments) {
     const size_t equals = word.find('=');
     const bool named = equals != std::string::npos && !std::filesystem::exists(word);
     const std::string folder = named ? word.substr(equals + 1) : word;

@@ -16,7 +16,7 @@ struct NamedFolder {
 };
 
 /// From words like NAME=FOLDER, or a folder that is its own name. Throws where two have one name.
-std::vector<NamedFolder> named_folders(const std::vector<std::string>& words);
+std::vector<NamedFolder> named_folders(const std::vector<std::string>& arguments);
 
 struct Evaluation {
   std::string table;

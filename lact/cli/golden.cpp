@@ -4,7 +4,7 @@
 
 #include "lact/base/log.h"
 #include "lact/cli/verbs.h"
-#include "lact/eval/golden/golden.h"
+#include "lact/golden/golden.h"
 
 namespace lact::cli {
 

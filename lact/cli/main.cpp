@@ -11,7 +11,7 @@
 #include "lact/base/threads.h"
 #include "lact/cli/help_text.h"
 #include "lact/cli/verbs.h"
-#include "lact/ops/paths.h"
+#include "lact/ops/dispatch/paths.h"
 
 namespace {
 

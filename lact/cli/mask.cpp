@@ -12,7 +12,7 @@
 #include "lact/eval/mask_picture.h"
 #include "lact/io/png.h"
 #include "lact/mixers/layout.h"
-#include "lact/ops/windows.h"
+#include "lact/ops/attention/windows.h"
 
 namespace lact::cli {
 
@@ -106,15 +106,15 @@ SequenceLayout make_layout(const MaskOptions& o) {
 
 std::string caption(const ttt::Schedule& schedule) {
   constexpr size_t kShown = 6;
-  std::vector<std::string> words;
+  std::vector<std::string> arguments;
   for (const auto& [operation, tokens] : schedule) {
-    if (words.size() == kShown) {
-      words.push_back(fmt::format("... ({} steps)", schedule.size()));
+    if (arguments.size() == kShown) {
+      arguments.push_back(fmt::format("... ({} steps)", schedule.size()));
       break;
     }
-    words.push_back(fmt::format("{} {}-{}", options::word_of(operation), tokens.begin, tokens.end));
+    arguments.push_back(fmt::format("{} {}-{}", options::word_of(operation), tokens.begin, tokens.end));
   }
-  return fmt::format("{}", fmt::join(words, ", "));
+  return fmt::format("{}", fmt::join(arguments, ", "));
 }
 
 options::Json to_json(const SequenceLayout& layout, const at::Tensor& mask) {

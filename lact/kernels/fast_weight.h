@@ -7,7 +7,7 @@
 // Slab form, the left operand: [width / 32][tokens][32 numbers], where numbers are float32 or bfloat16 as the
 // packing says. There are rows for whole tiles: after the last token, up to a multiple of kTileUnit.
 //
-// Notation as in docs/maths.md: G = gate x, U = up x, P = downᵀ pull, S = silu(G), σ = sigmoid(G).
+// Notation as in docs/maths.md: G = gate x, U = up x, P = downᵀ output_gradient, S = silu(G), σ = sigmoid(G).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct TokenForms {
 struct KeptHidden {
   void* gate = nullptr;
   void* up = nullptr;
-  void* pull = nullptr;
+  void* output_gradient = nullptr;
 };
 
 /// One piece of work: 32 hidden channels of one head.
@@ -38,7 +38,7 @@ struct HiddenPiece {
   Packing packing;
   bool bf16;  ///< the type of what is kept
   int64_t tokens;
-  TokenForms x, pull;  ///< keys or queries; values or gradients of the output
+  TokenForms x, output_gradient;  ///< keys or queries; values or gradients of the output
   int64_t in_width, out_width;
   /// These channels' panels of gateᵀ, upᵀ and down, and in the backward pass of an update of their gradients'
   /// factors.
@@ -49,7 +49,7 @@ struct HiddenPiece {
   KeptHidden kept = {};
 
   /// Slabs of these hidden channels. Which of them are used depends on the pass.
-  uint32_t *hidden_slab = nullptr, *gate_slab = nullptr, *up_slab = nullptr, *pull_slab = nullptr,
+  uint32_t *hidden_slab = nullptr, *gate_slab = nullptr, *up_slab = nullptr, *output_gradient_slab = nullptr,
            *gate_factor_slab = nullptr, *up_factor_slab = nullptr;
 
   /// Sums over tokens, added to: these channels' rows of gate and up [32][sum_in] and of downᵀ [32][sum_out].
@@ -98,8 +98,8 @@ struct FastWeightKernels {
   /// Adds Σ_t rate_t · (-∂L_t/∂W) to the sums; keeps G, U, P.
   void (*descend)(const HiddenPiece& piece);
 
-  /// From the gradient of the output (as `pull`): adds the gradients of the weights to the sums, and leaves
-  /// those of G and U in gate_slab and up_slab, from which follow the queries'.
+  /// From the gradient of the output (as `output_gradient`): adds the gradients of the weights to the sums,
+  /// and leaves those of G and U in gate_slab and up_slab, from which follow the queries'.
   void (*apply_backward)(const HiddenPiece& piece);
 
   /// From the gradients of what `descend` summed (as *_factor): adds the gradients of the weights to the

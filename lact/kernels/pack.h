@@ -135,16 +135,16 @@ template <class Operand, class Number>
 inline void pack_tiles(const Number* from, int64_t stride, int64_t rows, int64_t depth, uint32_t* to) {
   constexpr int kBlock = 16;
   const int64_t words = words_of<Operand>(depth);
-  alignas(64) uint32_t block[kBlock * kBlock], turned[kBlock * kBlock];
+  alignas(64) uint32_t block[kBlock * kBlock], transposed[kBlock * kBlock];
   for (int64_t row = 0; row < rows; row += kTallRows) {
     const int64_t count = rows - row < kTallRows ? rows - row : kTallRows;
     uint32_t* tile = to + row * words;
     for (int64_t word = 0; word < words; word += kBlock) {
       read_block<Operand>(from + row * stride, stride, count, word * Operand::kPerWord, depth, block);
-      transpose_16(block, kBlock, turned, kBlock);
+      transpose_16(block, kBlock, transposed, kBlock);
       const int64_t left = words - word < kBlock ? words - word : kBlock;
       for (int64_t j = 0; j < left; ++j, tile += kTallRows) {
-        const uint32_t* column = turned + j * kBlock;
+        const uint32_t* column = transposed + j * kBlock;
         if (word + j + 1 < words && kLanes == kBlock) {
           store_bits(tile, load_bits(column));  // the next one overwrites what is too much
         } else {
@@ -161,14 +161,14 @@ inline void pack_panels_transposed(const Number* from, int64_t stride, int64_t d
                                    uint32_t* to, int64_t panel_stride) {
   constexpr int kBlock = 16;
   const int64_t words = words_of<Operand>(depth);
-  alignas(64) uint32_t block[kBlock * kBlock], turned[kBlock * kBlock];
+  alignas(64) uint32_t block[kBlock * kBlock], transposed[kBlock * kBlock];
   for (int64_t column = 0; column < round_up(columns, kPanel); column += kBlock) {
     uint32_t* panel = to + column / kPanel * panel_stride + column % kPanel;
     for (int64_t word = 0; word < words; word += kBlock) {
       const int64_t first = word * Operand::kPerWord;
 #if defined(__AVX512F__)
       if constexpr (sizeof(Number) == sizeof(typename Operand::Number)) {
-        // A whole block in the form that is wanted needs no copy before it is turned.
+        // A whole block in the form that is wanted needs no copy before it is transposed.
         if (column + kBlock <= columns && first + kBlock * Operand::kPerWord <= depth &&
             stride % Operand::kPerWord == 0) {
           transpose_16(reinterpret_cast<const uint32_t*>(from + column * stride + first),
@@ -182,9 +182,9 @@ inline void pack_panels_transposed(const Number* from, int64_t stride, int64_t d
       if (count == kBlock) {
         transpose_16(block, kBlock, panel + word * kPanel, kPanel);
       } else {
-        transpose_16(block, kBlock, turned, kBlock);
+        transpose_16(block, kBlock, transposed, kBlock);
         for (int64_t j = 0; j < count; ++j) {
-          for (int i = 0; i < kBlock; ++i) panel[(word + j) * kPanel + i] = turned[j * kBlock + i];
+          for (int i = 0; i < kBlock; ++i) panel[(word + j) * kPanel + i] = transposed[j * kBlock + i];
         }
       }
     }

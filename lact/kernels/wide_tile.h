@@ -61,7 +61,7 @@ constexpr int64_t kStretchWords = 112;
 
 #if defined(__AMX_BF16__)
 /// A panel [words][32] as left operand: [blocks of 16 words][32][16].
-LACT_INLINE void turn_panel(const uint32_t* panel, int64_t blocks, uint32_t* to) {
+LACT_INLINE void transpose_panel(const uint32_t* panel, int64_t blocks, uint32_t* to) {
   for (int64_t i = 0; i < blocks; ++i, panel += kTileSide * kPanel, to += kTileSide * kPanel) {
     transpose_16(panel, kPanel, to, kTileSide);
     transpose_16(panel + kTileSide, kPanel, to + kTileSide * kTileSide, kTileSide);
@@ -75,7 +75,7 @@ class LeftPanel {
  public:
   LACT_INLINE LeftPanel(const uint32_t* panel, int64_t words) : panel_(panel), words_(words) {
 #if defined(__AMX_BF16__)
-    if constexpr (Operand::kPerWord == 2) turn_panel(panel, words / kTileSide, turned_);
+    if constexpr (Operand::kPerWord == 2) transpose_panel(panel, words / kTileSide, transposed_);
 #endif
   }
 
@@ -88,9 +88,10 @@ class LeftPanel {
       const int64_t blocks = words_ / kTileSide;
       done = blocks * kTileSide;
       for (int64_t p = 0; p < panels && blocks > 0; ++p) {
-        tiles_product<true>({turned_, turned_ + kTileSide * kTileSide, 4 * kTileSide, kTileSide * kPanel},
-                            b_panels + p * panel_stride, blocks, sum + p * kPanel,
-                            sum + kTileSide * stride + p * kPanel, stride);
+        tiles_product<true>(
+            {transposed_, transposed_ + kTileSide * kTileSide, 4 * kTileSide, kTileSide * kPanel},
+            b_panels + p * panel_stride, blocks, sum + p * kPanel, sum + kTileSide * stride + p * kPanel,
+            stride);
       }
     }
 #endif
@@ -105,7 +106,7 @@ class LeftPanel {
   const uint32_t* panel_;
   int64_t words_;
 #if defined(__AMX_BF16__)
-  alignas(64) uint32_t turned_[Operand::kPerWord == 2 ? kStretchWords * kPanel : kTileSide];
+  alignas(64) uint32_t transposed_[Operand::kPerWord == 2 ? kStretchWords * kPanel : kTileSide];
 #endif
 };
 

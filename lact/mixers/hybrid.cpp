@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/mixers/checks.h"
-#include "lact/ops/norms.h"
+#include "lact/ops/norms/norms.h"
 
 namespace lact {
 
@@ -43,12 +43,12 @@ std::unique_ptr<State> HybridMixer::initial_state(int64_t batch) {
   return state;
 }
 
-Projected HybridMixer::rescale(const Projected& in, nn::CheapParts& cheap) const {
+Projected HybridMixer::rescale(const Projected& in, nn::ActivationCheckpointing& checkpointing) const {
   const auto rescaled = [&](int64_t row, const at::Tensor& x) {
     const auto run = [row, scale = qk_scale_, shift = qk_shift_](const std::vector<at::Tensor>& in) {
       return ops::scale_shift(in[0], scale[row], shift[row]);
     };
-    return cheap.run(run, {x});
+    return checkpointing.run(run, {x});
   };
   return {in.x, rescaled(0, in.q), rescaled(1, in.k), in.v};
 }
@@ -57,15 +57,15 @@ at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layou
   check_tokens(x, layout);
   auto& state = dynamic_cast<HybridState&>(any_state);
   const Projected raw = projection_->in(x, state.tail);
-  nn::CheapParts cheap(recompute_cheap_ && layout.keeps_nothing());
-  const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw, cheap);
+  nn::ActivationCheckpointing checkpointing(checkpoint_activations_ && layout.keeps_nothing());
+  const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw, checkpointing);
   const at::Tensor local =
       attention_->mix(rescaled_ == Rescaled::attention ? rescaled : raw, layout, *state.attention);
   if (!memory_) return projection_->out(local);
   const at::Tensor distant =
       memory_->mix(rescaled_ == Rescaled::memory ? rescaled : raw, layout, *state.memory);
   const at::Tensor out = projection_->out(local + distant);
-  cheap.forget_until_gradient_of(out);
+  checkpointing.free_until_backward_of(out);
   return out;
 }
 

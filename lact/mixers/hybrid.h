@@ -37,7 +37,7 @@ class HybridMixer : public Mixer, public nn::Recomputes {
   at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
 
  private:
-  Projected rescale(const Projected& in, nn::CheapParts& cheap) const;
+  Projected rescale(const Projected& in, nn::ActivationCheckpointing& checkpointing) const;
 
   Rescaled rescaled_;
   std::shared_ptr<Projection> projection_;

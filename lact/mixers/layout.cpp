@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
-#include "lact/ops/windows.h"
+#include "lact/ops/attention/windows.h"
 
 namespace lact {
 

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "lact/mixers/rope_tables.h"
-#include "lact/mixers/ttt/schedule.h"
-#include "lact/ops/window_attention.h"
+#include "lact/ops/attention/window_attention.h"
+#include "lact/ttt/schedule.h"
 
 namespace lact {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "lact/ops/rope.h"
+#include "lact/ops/rope/rope.h"
 
 namespace lact {
 

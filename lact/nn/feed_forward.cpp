@@ -1,7 +1,7 @@
 #include "lact/nn/feed_forward.h"
 
 #include "lact/base/profile.h"
-#include "lact/ops/activations.h"
+#include "lact/ops/activations/activations.h"
 
 namespace lact::nn {
 
@@ -14,23 +14,23 @@ FeedForward::FeedForward(int64_t model_dim, const FeedForwardOptions& options) :
   down_ = layer("down", options.hidden_dim, model_dim);
 }
 
-at::Tensor FeedForward::hidden(const at::Tensor& x, CheapParts& cheap) const {
+at::Tensor FeedForward::hidden(const at::Tensor& x, ActivationCheckpointing& checkpointing) const {
   const at::Tensor up = up_->forward(x);
   if (kind_ == FeedForwardKind::swiglu) {
     const auto gated = [](const std::vector<at::Tensor>& in) { return ops::gated_silu(in[0], in[1]); };
-    return cheap.run(gated, {gate_->forward(x), up});
+    return checkpointing.run(gated, {gate_->forward(x), up});
   }
   const auto activated = [kind = kind_](const std::vector<at::Tensor>& in) {
     return kind == FeedForwardKind::gelu_tanh ? ops::gelu_tanh(in[0]) : at::gelu(in[0]);
   };
-  return cheap.run(activated, {up});
+  return checkpointing.run(activated, {up});
 }
 
 at::Tensor FeedForward::forward(const at::Tensor& x) const {
   const profile::Scope part("feed-forward");
-  CheapParts cheap(recompute_cheap_);
-  const at::Tensor y = down_->forward(hidden(x, cheap));
-  cheap.forget_until_gradient_of(y);
+  ActivationCheckpointing checkpointing(checkpoint_activations_);
+  const at::Tensor y = down_->forward(hidden(x, checkpointing));
+  checkpointing.free_until_backward_of(y);
   return y;
 }
 

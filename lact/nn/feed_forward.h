@@ -43,7 +43,8 @@ class FeedForward : public torch::nn::Module, public Recomputes {
   at::Tensor forward(const at::Tensor& x) const;
 
  private:
-  at::Tensor hidden(const at::Tensor& x, CheapParts& cheap) const;  ///< what goes into down
+  at::Tensor hidden(const at::Tensor& x,
+                    ActivationCheckpointing& checkpointing) const;  ///< what goes into down
 
   FeedForwardKind kind_;
   std::shared_ptr<Linear> gate_, up_, down_;  ///< gate_ only with swiglu

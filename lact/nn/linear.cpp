@@ -2,7 +2,7 @@
 
 #include "lact/base/error.h"
 #include "lact/nn/init.h"
-#include "lact/ops/linear.h"
+#include "lact/ops/linear/linear.h"
 
 namespace lact::nn {
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "lact/ops/compressed_linear.h"
+#include "lact/ops/linear/compressed_linear.h"
 
 namespace lact::nn {
 

@@ -2,7 +2,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
-#include "lact/ops/norms.h"
+#include "lact/ops/norms/norms.h"
 
 namespace lact::nn {
 

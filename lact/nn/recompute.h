@@ -39,19 +39,19 @@ at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& functi
                      const ThreeInputs& inputs);
 
 /// Cheap steps between two expensive ones. First `run` them, then let the expensive one read their values,
-/// then `forget_until_gradient_of` its result:
+/// then `free_until_backward_of` its result:
 ///
-///   nn::CheapParts cheap(on);
-///   const at::Tensor hidden = cheap.run(activation, {up});
+///   nn::ActivationCheckpointing checkpointing(on);
+///   const at::Tensor hidden = checkpointing.run(activation, {up});
 ///   const at::Tensor y = down.forward(hidden);
-///   cheap.forget_until_gradient_of(y);
+///   checkpointing.free_until_backward_of(y);
 ///
-/// Switched off, or without gradients, this is the same without CheapParts.
-class CheapParts {
+/// Switched off, or without gradients, this is the same without ActivationCheckpointing.
+class ActivationCheckpointing {
  public:
   using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
 
-  explicit CheapParts(bool on);
+  explicit ActivationCheckpointing(bool on);
 
   /// function(inputs) of one or two inputs, of which only these are kept. The function must own what it uses
   /// and return new memory, with the same numbers whenever it is called.
@@ -60,7 +60,7 @@ class CheapParts {
   /// Frees the memory of all values of `run` and fills it again when the gradient of `result` is known.
   /// REQUIRES: nothing reads a value any more but the backward pass of what lies between it and `result`.
   /// Without this call values are freed when nobody holds them.
-  void forget_until_gradient_of(const at::Tensor& result);
+  void free_until_backward_of(const at::Tensor& result);
 
  private:
   struct Part;
@@ -80,11 +80,11 @@ class Recomputes {
  public:
   virtual ~Recomputes() = default;
   virtual void set_recompute(Recompute what) {
-    recompute_cheap_ = what == Recompute::cheap || what == Recompute::memory;
+    checkpoint_activations_ = what == Recompute::cheap || what == Recompute::memory;
   }
 
  protected:
-  bool recompute_cheap_ = false;
+  bool checkpoint_activations_ = false;
 };
 
 /// For all modules below this one. Blocks as a whole are the business of who runs them.

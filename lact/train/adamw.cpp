@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "lact/kernels/adamw.h"
-#include "lact/ops/paths.h"
-#include "lact/ops/work_items.h"
+#include "lact/ops/dispatch/paths.h"
+#include "lact/ops/dispatch/work_items.h"
 #include "lact/train/checkpoint.h"
 
 namespace lact::train {

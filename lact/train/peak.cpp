@@ -1,6 +1,6 @@
 #include "lact/train/peak.h"
 
-#include "lact/ops/limits.h"
+#include "lact/ops/dispatch/limits.h"
 
 namespace lact::train {
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "lact/mixers/ttt/lact.h"
+#include "lact/mixers/lact/lact.h"
 #include "support/errors.h"
 
 namespace lact::options {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "lact/mixers/ttt/scan.h"
-#include "lact/ops/norms.h"
+#include "lact/ops/norms/norms.h"
+#include "lact/ttt/scan.h"
 
 namespace lact::cases {
 

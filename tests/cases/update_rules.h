@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lact/mixers/ttt/update_rule.h"
+#include "lact/ttt/update_rule.h"
 
 namespace lact::cases {
 

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "lact/ops/windows.h"
+#include "lact/ops/attention/windows.h"
 #include "support/errors.h"
 
 namespace lact {

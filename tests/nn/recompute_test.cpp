@@ -29,40 +29,41 @@ void expect_same_bits(const std::vector<at::Tensor>& found, const std::vector<at
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_TRUE(at::equal(found[i], wanted[i])) << "tensor " << i;
 }
 
-CheapParts::Function times(const at::Tensor& factor) {
+ActivationCheckpointing::Function times(const at::Tensor& factor) {
   return [factor](const std::vector<at::Tensor>& in) { return in[0] * factor; };
 }
 
-TEST(CheapParts, ChangeNoBitOfValuesAndGradients) {
+TEST(ActivationCheckpointing, ChangeNoBitOfValuesAndGradients) {
   at::manual_seed(1);
   const std::vector<at::Tensor> leaves = {at::randn({50, 40}), at::randn({50, 40}), at::randn({30, 40}),
                                           at::randn({40})};
   const auto run = [](bool on) {
     return [on](const std::vector<at::Tensor>& in) {
-      CheapParts cheap(on);
+      ActivationCheckpointing checkpointing(on);
       const auto gated = [](const std::vector<at::Tensor>& x) { return at::silu(x[0]) * x[1]; };
-      const at::Tensor hidden = cheap.run(gated, {in[0], in[1]});
-      const at::Tensor scaled = cheap.run(times(in[3]), {in[0]});  // a parameter inside of the function
+      const at::Tensor hidden = checkpointing.run(gated, {in[0], in[1]});
+      const at::Tensor scaled =
+          checkpointing.run(times(in[3]), {in[0]});  // a parameter inside of the function
       const at::Tensor y = at::matmul(hidden + scaled, in[2].t()) + scaled.narrow(1, 0, 30);
-      cheap.forget_until_gradient_of(y);
+      checkpointing.free_until_backward_of(y);
       return y;
     };
   };
   expect_same_bits(value_and_gradients(run(true), leaves), value_and_gradients(run(false), leaves));
 }
 
-TEST(CheapParts, OnesInsideOfOthersAreFilledFromOutsideToInside) {
+TEST(ActivationCheckpointing, OnesInsideOfOthersAreFilledFromOutsideToInside) {
   at::manual_seed(3);
   const auto run = [](bool on) {
     return [on](const std::vector<at::Tensor>& in) {
-      CheapParts outer(on), inner(on);
+      ActivationCheckpointing outer(on), inner(on);
       const auto silu = [](const std::vector<at::Tensor>& x) { return at::silu(x[0]); };
       const at::Tensor first = outer.run(silu, {in[0]});
       const at::Tensor second = inner.run(silu, {first});
       const at::Tensor middle = at::matmul(second, in[1]);
-      inner.forget_until_gradient_of(middle);
+      inner.free_until_backward_of(middle);
       const at::Tensor y = at::matmul(middle * first, in[1]);
-      outer.forget_until_gradient_of(y);
+      outer.free_until_backward_of(y);
       return y;
     };
   };
@@ -70,16 +71,16 @@ TEST(CheapParts, OnesInsideOfOthersAreFilledFromOutsideToInside) {
   expect_same_bits(value_and_gradients(run(true), leaves), value_and_gradients(run(false), leaves));
 }
 
-TEST(CheapParts, FreeTheirValuesUntilTheyAreNeeded) {
+TEST(ActivationCheckpointing, FreeTheirValuesUntilTheyAreNeeded) {
   constexpr int64_t kBytes = 1000 * 64 * sizeof(float);
   const at::Tensor x = at::randn({1000, 64}).requires_grad_(true),
                    weight = at::randn({64, 1}).requires_grad_(true);
   const WatchedMemory memory;
-  CheapParts cheap(true);
-  at::Tensor hidden = cheap.run(times(at::ones({64})), {x});
+  ActivationCheckpointing checkpointing(true);
+  at::Tensor hidden = checkpointing.run(times(at::ones({64})), {x});
   at::Tensor y = at::matmul(hidden, weight).sum();
   EXPECT_GE(memory.live_bytes(), kBytes);
-  cheap.forget_until_gradient_of(y);
+  checkpointing.free_until_backward_of(y);
   EXPECT_LT(memory.live_bytes(), kBytes / 10);
   y.backward();
   // Only the gradients are left, although the graph lives.
@@ -88,27 +89,27 @@ TEST(CheapParts, FreeTheirValuesUntilTheyAreNeeded) {
   EXPECT_TRUE(at::allclose(x.grad(), weight.detach().t().expand({1000, 64})));
 }
 
-TEST(CheapParts, AreOrdinaryCallsWithoutGradients) {
+TEST(ActivationCheckpointing, AreOrdinaryCallsWithoutGradients) {
   at::NoGradGuard no_grad;
-  CheapParts cheap(true);
-  const at::Tensor x = at::randn({4, 4}), y = cheap.run(times(at::ones({4})), {x});
-  cheap.forget_until_gradient_of(y);
+  ActivationCheckpointing checkpointing(true);
+  const at::Tensor x = at::randn({4, 4}), y = checkpointing.run(times(at::ones({4})), {x});
+  checkpointing.free_until_backward_of(y);
   EXPECT_TRUE(at::equal(y, x));
 }
 
-TEST(CheapParts, KeepGradientsOfParametersWhenTheInputHasNone) {
+TEST(ActivationCheckpointing, KeepGradientsOfParametersWhenTheInputHasNone) {
   const at::Tensor factor = at::full({4}, 2.).requires_grad_(true), x = at::ones({3, 4});
-  CheapParts cheap(true);
-  const at::Tensor hidden = cheap.run(times(factor), {x}), y = hidden.square().sum();
-  cheap.forget_until_gradient_of(y);
+  ActivationCheckpointing checkpointing(true);
+  const at::Tensor hidden = checkpointing.run(times(factor), {x}), y = hidden.square().sum();
+  checkpointing.free_until_backward_of(y);
   y.backward();
   EXPECT_TRUE(at::equal(factor.grad(), at::full({4}, 12.)));
 }
 
-TEST(CheapParts, ASecondBackwardPassIsRefused) {
+TEST(ActivationCheckpointing, ASecondBackwardPassIsRefused) {
   const at::Tensor x = at::randn({4, 4}).requires_grad_(true);
-  CheapParts cheap(true);
-  const at::Tensor y = cheap.run(times(at::ones({4})), {x}).square().sum();
+  ActivationCheckpointing checkpointing(true);
+  const at::Tensor y = checkpointing.run(times(at::ones({4})), {x}).square().sum();
   y.backward({}, /*retain_graph=*/true);
   EXPECT_SENTENCE(y.backward(), "can run only once");
 }

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "lact/serve/frame_source.h"
+#include "lact/tasks/nvs/serving/frame_source.h"
 
 namespace lact::testing {
 

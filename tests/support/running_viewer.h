@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "lact/serve/viewer.h"
+#include "lact/tasks/nvs/serving/viewer.h"
 
 namespace lact::testing {
 

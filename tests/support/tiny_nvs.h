@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lact/models/nvs/model.h"
-#include "lact/ops/rays.h"
+#include "lact/ops/images/rays.h"
 
 namespace lact::testing {
 

@@ -1,7 +1,7 @@
 // A training run of a video model that takes a second: 16 x 16 pixels, 16 tokens per frame.
 #pragma once
 
-#include "lact/train/tasks/video_run.h"
+#include "lact/tasks/video/training/run.h"
 
 namespace lact::testing {
 

@@ -2,7 +2,7 @@
 
 #include <torch/nn/module.h>
 
-#include "lact/ops/paths.h"
+#include "lact/ops/dispatch/paths.h"
 #include "support/like_reference.h"
 
 namespace lact::train {

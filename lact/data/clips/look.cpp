@@ -162,10 +162,10 @@ Stamp::Stamp(const Look& look)
 
 float Stamp::coverage(float x, float y) const {
   const float scale = 1 / look_.radius;
-  const float turned_x = (cosine_ * x + sine_ * y) * scale, turned_y = (cosine_ * y - sine_ * x) * scale;
+  const float rotated_x = (cosine_ * x + sine_ * y) * scale, rotated_y = (cosine_ * y - sine_ * x) * scale;
   // Beyond a sharp corner the distance to the nearest side is too small.
-  const float beyond = std::sqrt(turned_x * turned_x + turned_y * turned_y) - 1;
-  const float distance = std::max(shape_distance(look_.shape, turned_x, turned_y), beyond);
+  const float beyond = std::sqrt(rotated_x * rotated_x + rotated_y * rotated_y) - 1;
+  const float distance = std::max(shape_distance(look_.shape, rotated_x, rotated_y), beyond);
   return clamp_unit(0.5F - distance * look_.radius);
 }
 

@@ -49,8 +49,8 @@ constexpr std::array kTransitive = {"admired",  "avoided",  "carried", "conceale
                                     "missed",   "observed", "painted", "passed",    "praised",  "preferred",
                                     "reached",  "received", "sought",  "surprised", "touched",  "wanted"};
 constexpr std::array kIntransitive = {
-    "waited",     "rested",     "vanished", "remained", "wandered", "trembled", "returned",    "listened",
-    "grew weary", "kept still", "arrived",  "departed", "smiled",   "fell",     "turned away", "awoke"};
+    "waited",     "rested",     "vanished", "remained", "wandered", "trembled", "returned",     "listened",
+    "grew weary", "kept still", "arrived",  "departed", "smiled",   "fell",     "rotated away", "awoke"};
 constexpr std::array kPlaces = {
     "near %N",     "beyond %N",     "under %N",     "beside %N",       "behind %N",
     "above %N",    "by the %S",     "in the %A %S", "across the %S",   "at the end of the %S",

@@ -24,7 +24,7 @@ inline std::array<std::pair<FrameChoice, const char*>, 3> enum_names(FrameChoice
 SceneFrame scene_frame(const std::vector<Camera>& cameras, FrameChoice choice);
 
 /// The point nearest to all lines of sight goes to the origin, the mean upward direction of the cameras to z,
-/// their mean distance to that of the tracer's usual cameras. A scene that has z up already is not turned.
+/// their mean distance to that of the tracer's usual cameras. A scene that has z up already is not rotated.
 SceneFrame object_frame(const std::vector<Camera>& cameras);
 
 }  // namespace lact::data

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "lact/base/error.h"
-#include "lact/ops/lanczos.h"
+#include "lact/ops/images/lanczos.h"
 
 namespace lact::data {
 

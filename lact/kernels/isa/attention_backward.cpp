@@ -31,7 +31,7 @@ struct KeySums {
 /// The space of a worker. "rows" are left operands over the feature axis, "panels" right operands.
 ///
 /// Tile registers multiply a tile of weights only as it lies, so the sums of keys are kept transposed there:
-/// dVᵀ += dOᵀ P and dKᵀ += Qᵀ dS, with the panels of dO and Q turned into left operands.
+/// dVᵀ += dOᵀ P and dKᵀ += Qᵀ dS, with the panels of dO and Q transposed into left operands.
 template <class Operand>
 struct Tiles {
   Tiles(const AttentionHead& head, int64_t keys, uint32_t* space)
@@ -42,8 +42,8 @@ struct Tiles {
         key_stride(words_of<Operand>(round_up(keys, kPanel)) * kPanel) {
     const int64_t rows = round_up(keys, kPanel);
     Carver carver(space);
-    k_turned = carver.words(rows * depth);
-    v_turned = carver.words(rows * value_depth);
+    k_transposed = carver.words(rows * depth);
+    v_transposed = carver.words(rows * value_depth);
     k_panels = carver.words(columns / kPanel * key_stride);
     k_sums = sums(carver, rows, columns);
     v_sums = sums(carver, rows, value_columns);
@@ -73,12 +73,12 @@ struct Tiles {
   }
   static constexpr int64_t kQueryStride = kQueryTile / Operand::kPerWord * kPanel;
   int64_t depth, value_depth, columns, value_columns, key_stride, used;
-  uint32_t *k_turned, *v_turned, *k_panels;
+  uint32_t *k_transposed, *v_transposed, *k_panels;
   KeySums k_sums, v_sums;
   uint32_t *q_rows, *q_panels, *out_rows, *out_panels;
   float *weights, *slopes;  // scores first, then P; dP first, then dS
   uint32_t *weight_pairs, *slope_pairs;
-  uint32_t *q_left, *out_left;  // the panels, turned where the sums of keys are transposed
+  uint32_t *q_left, *out_left;  // the panels, transposed where the sums of keys are transposed
 };
 
 /// A tile: queries [query, query + rows) against keys [key, key + keys) of the block that begins at
@@ -239,9 +239,10 @@ void tile(const AttentionHead& head, const Tiles<Operand>& at, const VisibleRows
   const Visibility<Operand> visibility = visibility_of<Operand>(visible, place);
   if (visibility.nothing) return;
   const bool with_slopes = gradients.q_sums != nullptr || gradients.k.numbers != nullptr;
-  multiply_visible<Operand>(at.q_rows, at.k_turned + place.key * at.depth, at.depth, visibility, at.weights);
+  multiply_visible<Operand>(at.q_rows, at.k_transposed + place.key * at.depth, at.depth, visibility,
+                            at.weights);
   if (with_slopes) {
-    multiply_visible<Operand>(at.out_rows, at.v_turned + place.key * at.value_depth, at.value_depth,
+    multiply_visible<Operand>(at.out_rows, at.v_transposed + place.key * at.value_depth, at.value_depth,
                               visibility, at.slopes);
   }
   differentiate<Operand>(at, visible, place, visibility, numbers, head.scale * kLog2e, with_slopes);
@@ -278,10 +279,10 @@ void pack_queries(const AttentionHead& head, const Tiles<Operand>& at, const Att
   if constexpr (kInTiles<Operand>) {
     const int64_t blocks = words_of<Operand>(padded) / kTileSide;
     for (int64_t i = 0; i < at.columns / kPanel; ++i) {
-      turn_panel(at.q_panels + i * kStride, blocks, at.q_left + i * kStride);
+      transpose_panel(at.q_panels + i * kStride, blocks, at.q_left + i * kStride);
     }
     for (int64_t i = 0; i < at.value_columns / kPanel; ++i) {
-      turn_panel(at.out_panels + i * kStride, blocks, at.out_left + i * kStride);
+      transpose_panel(at.out_panels + i * kStride, blocks, at.out_left + i * kStride);
     }
   }
 #endif
@@ -332,8 +333,8 @@ void key_block(const AttentionHead& head, const AttentionBackwardInput& input, i
   const TilesInUse registers;
   const Tiles<Operand> at(head, keys, space);
   const Number *k = row_of<Number>(head.k, begin), *v = row_of<Number>(head.v, begin);
-  pack_panels_transposed<Operand>(k, head.k.stride, head.width, keys, at.k_turned, at.depth * kPanel);
-  pack_panels_transposed<Operand>(v, head.v.stride, head.value_width, keys, at.v_turned,
+  pack_panels_transposed<Operand>(k, head.k.stride, head.width, keys, at.k_transposed, at.depth * kPanel);
+  pack_panels_transposed<Operand>(v, head.v.stride, head.value_width, keys, at.v_transposed,
                                   at.value_depth * kPanel);
   pack_padded_panels<Operand>(k, head.k.stride, keys, head.width, rows, at.k_panels, at.key_stride);
   at.k_sums.clear(rows, at.columns);

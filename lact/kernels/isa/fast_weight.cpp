@@ -11,17 +11,18 @@ constexpr int kTile = kSlabRows * kPanel;
 static_assert(kStretchWords % kSlabRows == 0 && kHiddenScratch == 3 * kStretchWords * kPanel);
 
 struct Tiles {
-  alignas(64) float gate[kTile], up[kTile], pull[kTile];
+  alignas(64) float gate[kTile], up[kTile], output_gradient[kTile];
   alignas(64) float gate_factor[kTile], up_factor[kTile], down_factor[kTile];
 };
 
 /// G, U, P and what follows from them, for the lanes of one token.
 struct Hidden {
-  Vec gate, up, pull, sigma, silu, slope;
+  Vec gate, up, output_gradient, sigma, silu, slope;
 };
 LACT_INLINE Hidden hidden_at(const Tiles& tiles, int at) {
   Hidden h;
-  h.gate = load(tiles.gate + at), h.up = load(tiles.up + at), h.pull = load(tiles.pull + at);
+  h.gate = load(tiles.gate + at), h.up = load(tiles.up + at),
+  h.output_gradient = load(tiles.output_gradient + at);
   h.sigma = sigmoid(h.gate);
   h.silu = h.gate * h.sigma;
   h.slope = h.sigma + h.silu * (1.f - h.sigma);
@@ -79,8 +80,8 @@ LACT_INLINE void for_each_two(int64_t panels, const Body& body) {
   for (int64_t p = 0; p < panels; p += 2) body(p, panels - p < 2 ? 1 : 2);
 }
 
-/// The stretch's part of the sums: gate += Aᵀ x, up += Bᵀ x, downᵀ += Cᵀ pull for panels A, B, C of hidden
-/// channels.
+/// The stretch's part of the sums: gate += Aᵀ x, up += Bᵀ x, downᵀ += Cᵀ output_gradient for panels A, B, C
+/// of hidden channels.
 template <class Operand>
 LACT_INLINE void add_sums(const HiddenPiece& piece, int64_t first, int64_t words) {
   const int64_t offset = first / Operand::kPerWord * kPanel;
@@ -97,7 +98,7 @@ LACT_INLINE void add_sums(const HiddenPiece& piece, int64_t first, int64_t words
   });
   const LeftPanel<Operand> down(piece.scratch + 2 * kPart, words);
   for_each_two(panels_of(piece.out_width), [&](int64_t p, int64_t panels) {
-    add(down, piece.pull, p, panels, piece.down_sum, piece.sum_out);
+    add(down, piece.output_gradient, p, panels, piece.down_sum, piece.sum_out);
   });
 }
 
@@ -154,16 +155,16 @@ void descend(const HiddenPiece& piece) {
   in_stretches<Operand>(piece, [&](int64_t t, int64_t scratch) {
     product_tile<Operand>(piece.x, t, piece.gate, tiles.gate);
     product_tile<Operand>(piece.x, t, piece.up, tiles.up);
-    product_tile<Operand>(piece.pull, t, piece.down, tiles.pull);
+    product_tile<Operand>(piece.output_gradient, t, piece.down, tiles.output_gradient);
     if (piece.kept.gate != nullptr) {
       write_kept<Number>(piece.kept.gate, t, piece.tokens, tiles.gate);
       write_kept<Number>(piece.kept.up, t, piece.tokens, tiles.up);
-      write_kept<Number>(piece.kept.pull, t, piece.tokens, tiles.pull);
+      write_kept<Number>(piece.kept.output_gradient, t, piece.tokens, tiles.output_gradient);
     }
     const auto stage = [&](int row, int column) {
       const Hidden h = hidden_at(tiles, row * kPanel + column);
-      return SumFactors{h.pull * h.up * h.slope * rate_of(piece.gate_rate, t + row, piece.tokens),
-                        h.pull * h.silu * rate_of(piece.up_rate, t + row, piece.tokens),
+      return SumFactors{h.output_gradient * h.up * h.slope * rate_of(piece.gate_rate, t + row, piece.tokens),
+                        h.output_gradient * h.silu * rate_of(piece.up_rate, t + row, piece.tokens),
                         h.silu * h.up * rate_of(piece.down_rate, t + row, piece.tokens)};
     };
     for_each_word<Operand>(stage, [&](int row, int column, const SumFactors& even, const SumFactors& odd) {
@@ -174,15 +175,16 @@ void descend(const HiddenPiece& piece) {
 
 /// G and U (and P) of a tile: as they were kept, or computed again.
 template <class Operand, class Number>
-LACT_INLINE void restore(const HiddenPiece& piece, int64_t t, Tiles& tiles, bool pull) {
+LACT_INLINE void restore(const HiddenPiece& piece, int64_t t, Tiles& tiles, bool output_gradient) {
   if (piece.kept.gate != nullptr) {
     read_kept<Number>(piece.kept.gate, t, piece.tokens, tiles.gate);
     read_kept<Number>(piece.kept.up, t, piece.tokens, tiles.up);
-    if (pull) read_kept<Number>(piece.kept.pull, t, piece.tokens, tiles.pull);
+    if (output_gradient)
+      read_kept<Number>(piece.kept.output_gradient, t, piece.tokens, tiles.output_gradient);
   } else {
     product_tile<Operand>(piece.x, t, piece.gate, tiles.gate);
     product_tile<Operand>(piece.x, t, piece.up, tiles.up);
-    if (pull) product_tile<Operand>(piece.pull, t, piece.down, tiles.pull);
+    if (output_gradient) product_tile<Operand>(piece.output_gradient, t, piece.down, tiles.output_gradient);
   }
 }
 
@@ -191,10 +193,10 @@ void apply_backward(const HiddenPiece& piece) {
   Tiles tiles;
   in_stretches<Operand>(piece, [&](int64_t t, int64_t scratch) {
     restore<Operand, Number>(piece, t, tiles, false);
-    product_tile<Operand>(piece.pull, t, piece.down, tiles.pull);
+    product_tile<Operand>(piece.output_gradient, t, piece.down, tiles.output_gradient);
     const auto stage = [&](int row, int column) {
       const Hidden h = hidden_at(tiles, row * kPanel + column);
-      const SumFactors out = {h.pull * h.up * h.slope, h.pull * h.silu, h.silu * h.up};
+      const SumFactors out = {h.output_gradient * h.up * h.slope, h.output_gradient * h.silu, h.silu * h.up};
       store_row<Operand>(piece.gate_slab, t + row, column, out.gate);
       store_row<Operand>(piece.up_slab, t + row, column, out.up);
       return out;
@@ -216,7 +218,7 @@ void descend_backward(const HiddenPiece& piece) {
     restore<Operand, Number>(piece, t, tiles, true);
     product_tile<Operand>(piece.x, t, piece.gate_factor, tiles.gate_factor);
     product_tile<Operand>(piece.x, t, piece.up_factor, tiles.up_factor);
-    product_tile<Operand>(piece.pull, t, piece.down_factor, tiles.down_factor);
+    product_tile<Operand>(piece.output_gradient, t, piece.down_factor, tiles.down_factor);
     Vec rate_sums[kSlabRows][3] = {};
     const auto stage = [&](int row, int column) {
       const int at = row * kPanel + column;
@@ -226,23 +228,24 @@ void descend_backward(const HiddenPiece& piece) {
       const float gate_rate = rate_of(piece.gate_rate, t + row, piece.tokens),
                   up_rate = rate_of(piece.up_rate, t + row, piece.tokens),
                   down_rate = rate_of(piece.down_rate, t + row, piece.tokens);
-      const Vec pull_up = h.pull * h.up;
-      const Vec gate_pull = pull_up * h.slope, up_pull = h.pull * h.silu, hidden = h.silu * h.up;
-      rate_sums[row][0] += gate_pull * r_gate;
-      rate_sums[row][1] += up_pull * r_up;
+      const Vec output_gradient_up = h.output_gradient * h.up;
+      const Vec gate_output_gradient = output_gradient_up * h.slope,
+                up_output_gradient = h.output_gradient * h.silu, hidden = h.silu * h.up;
+      rate_sums[row][0] += gate_output_gradient * r_gate;
+      rate_sums[row][1] += up_output_gradient * r_up;
       rate_sums[row][2] += hidden * r_down;
       const Vec a = r_down * down_rate, b = r_gate * gate_rate, c = r_up * up_rate;
       const Vec bend = h.sigma * (1.f - h.sigma) * (2.f + h.gate * (1.f - 2.f * h.sigma));
       const Vec b_slope = b * h.slope;
-      const SumFactors out = {(a * h.up + c * h.pull) * h.slope + b * pull_up * bend,
-                              a * h.silu + b_slope * h.pull, c * h.silu + b_slope * h.up};
+      const SumFactors out = {(a * h.up + c * h.output_gradient) * h.slope + b * output_gradient_up * bend,
+                              a * h.silu + b_slope * h.output_gradient, c * h.silu + b_slope * h.up};
       const auto put = [&](uint32_t* slab, Vec value) { store_row<Operand>(slab, t + row, column, value); };
-      put(piece.gate_factor_slab, gate_pull * gate_rate);
-      put(piece.up_factor_slab, up_pull * up_rate);
+      put(piece.gate_factor_slab, gate_output_gradient * gate_rate);
+      put(piece.up_factor_slab, up_output_gradient * up_rate);
       put(piece.hidden_slab, hidden * down_rate);
       put(piece.gate_slab, out.gate);
       put(piece.up_slab, out.up);
-      put(piece.pull_slab, out.down);
+      put(piece.output_gradient_slab, out.down);
       return out;
     };
     for_each_word<Operand>(stage, [&](int row, int column, const SumFactors& even, const SumFactors& odd) {

@@ -289,16 +289,16 @@ void multiply(GemmLeft left, GemmRight right, int64_t rows, int64_t columns, int
 template <class Operand>
 void turn_sliver(uint32_t* sliver, int64_t words) {
   constexpr int kBlock = 16;
-  alignas(64) uint32_t block[kBlock * kBlock] = {}, turned[kBlock * kBlock];
+  alignas(64) uint32_t block[kBlock * kBlock] = {}, transposed[kBlock * kBlock];
   for (int64_t word = 0; word < words; word += kBlock, sliver += kRows * kBlock) {
     const int64_t count = words - word < kBlock ? words - word : kBlock;
     for (int64_t k = 0; k < count; ++k) {
       for (int r = 0; r < kRows; ++r) block[k * kBlock + r] = sliver[k * kRows + r];
     }
-    transpose_16(block, kBlock, turned, kBlock);
+    transpose_16(block, kBlock, transposed, kBlock);
     for (int r = 0; r < kRows; ++r) {
       for (int k = 0; k < kBlock; k += kLanes) {
-        store_bits(sliver + r * kBlock + k, load_bits(turned + r * kBlock + k));
+        store_bits(sliver + r * kBlock + k, load_bits(transposed + r * kBlock + k));
       }
     }
   }

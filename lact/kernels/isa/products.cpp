@@ -104,14 +104,14 @@ constexpr int kBlock = 16;
 
 void add_transposed(const float* h, int64_t side, int64_t panel, float scale, const float* base, float keep,
                     float* out) {
-  alignas(64) float turned[kBlock * kBlock];
+  alignas(64) float transposed[kBlock * kBlock];
   for (int64_t i = panel * kPanel; i < (panel + 1) * kPanel; i += kBlock) {
     for (int64_t j = 0; j < side; j += kBlock) {
-      transpose_16(as_words(h + j * side + i), side, as_words(turned), kBlock);
+      transpose_16(as_words(h + j * side + i), side, as_words(transposed), kBlock);
       for (int64_t r = 0; r < kBlock; ++r) {
         const int64_t row = (i + r) * side + j;
         for (int v = 0; v < kBlock; v += kLanes) {
-          Vec value = (load(h + row + v) + load(turned + r * kBlock + v)) * scale;
+          Vec value = (load(h + row + v) + load(transposed + r * kBlock + v)) * scale;
           if (keep != 0) value += load(base + row + v) * keep;
           store(out + row + v, value);
         }

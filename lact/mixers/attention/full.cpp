@@ -58,7 +58,7 @@ at::Tensor FullAttention::attend(const HeadInputs& heads, const SequenceLayout& 
 at::Tensor FullAttention::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
   const profile::Scope part("full attention");
   auto& state = dynamic_cast<FullState&>(any_state);
-  nn::CheapParts kept(false);  // the state keeps the keys
+  nn::ActivationCheckpointing kept(false);  // the state keeps the keys
   const HeadInputs heads = heads_.split(in, layout, kept);
   const at::Tensor out = attend(heads, layout, state);
   for (const auto& [operation, tokens] : layout.schedule) {
@@ -72,7 +72,7 @@ at::Tensor FullAttention::mix(const Projected& in, const SequenceLayout& layout,
 void FullAttention::collect(const Projected& in, const SequenceLayout& layout, State& any_state) {
   at::NoGradGuard no_grad;
   auto& state = dynamic_cast<FullState&>(any_state);
-  nn::CheapParts kept(false);
+  nn::ActivationCheckpointing kept(false);
   const HeadInputs heads = heads_.split(in, layout, kept);
   // Copies: views would keep the other half of a projection in memory too.
   state.collected_k.push_back(heads.k.clone());
@@ -94,7 +94,7 @@ void FullAttention::write_collected(State& any_state) {
 at::Tensor FullAttention::read(const Projected& in, const SequenceLayout& layout, const State& state) {
   const profile::Scope part("full attention");
   at::NoGradGuard no_grad;
-  nn::CheapParts kept(false);
+  nn::ActivationCheckpointing kept(false);
   return attend(heads_.split(in, layout, kept), layout, dynamic_cast<const FullState&>(state));
 }
 

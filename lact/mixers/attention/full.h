@@ -9,7 +9,7 @@
 
 namespace lact::attention {
 
-/// Keys (normed and turned) and values of the tokens written so far, [B, T, H, D].
+/// Keys (normed and rotated) and values of the tokens written so far, [B, T, H, D].
 struct FullState : State {
   at::Tensor k, v;
   std::vector<at::Tensor> collected_k, collected_v;  ///< of a write that is under way

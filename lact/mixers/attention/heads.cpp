@@ -14,7 +14,8 @@ Heads::Heads(torch::nn::Module& owner, int64_t model_dim, const AttentionConfig&
   k_norm_ = owner.register_module("k_norm", std::make_shared<nn::Norm>(head_dim_, options));
 }
 
-HeadInputs Heads::split(const Projected& in, const SequenceLayout& layout, nn::CheapParts& cheap) const {
+HeadInputs Heads::split(const Projected& in, const SequenceLayout& layout,
+                        nn::ActivationCheckpointing& checkpointing) const {
   const auto prepare = [&](const at::Tensor& x, const std::shared_ptr<nn::Norm>& norm) {
     if (!x.defined()) return x;
     const at::Tensor heads = split_heads(x, config_.num_heads);
@@ -25,7 +26,7 @@ HeadInputs Heads::split(const Projected& in, const SequenceLayout& layout, nn::C
       const at::Tensor normed = norm ? norm->forward(in[0]) : in[0];
       return table ? ops::rope(normed, *table, rope->pairs) : normed;
     };
-    return cheap.run(run, {heads});
+    return checkpointing.run(run, {heads});
   };
   return {prepare(in.q, q_norm_), prepare(in.k, k_norm_),
           in.v.defined() ? split_heads(in.v, config_.num_heads) : in.v};

@@ -6,7 +6,7 @@
 #include "lact/mixers/mixer.h"
 #include "lact/nn/norm.h"
 #include "lact/nn/recompute.h"
-#include "lact/ops/rope.h"
+#include "lact/ops/rope/rope.h"
 
 namespace lact::attention {
 
@@ -37,8 +37,9 @@ class Heads {
   /// The norms become `q_norm` and `k_norm` of `owner`.
   Heads(torch::nn::Module& owner, int64_t model_dim, const AttentionConfig& config);
 
-  /// What is undefined stays so. What norms and rotation make is a part of `cheap`.
-  HeadInputs split(const Projected& in, const SequenceLayout& layout, nn::CheapParts& cheap) const;
+  /// What is undefined stays so. What norms and rotation make is checkpointed.
+  HeadInputs split(const Projected& in, const SequenceLayout& layout,
+                   nn::ActivationCheckpointing& checkpointing) const;
 
   /// [B, 0, H, D]
   at::Tensor no_tokens(int64_t batch) const;

@@ -5,7 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
 #include "lact/mixers/token_buffer.h"
-#include "lact/ops/window_attention.h"
+#include "lact/ops/attention/window_attention.h"
 
 namespace lact::attention {
 
@@ -27,8 +27,8 @@ std::unique_ptr<State> WindowAttention::initial_state(int64_t batch) {
 at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
   const profile::Scope part("window attention");
   auto& state = dynamic_cast<AttentionState&>(any_state);
-  nn::CheapParts cheap(recompute_cheap_ && layout.keeps_nothing());
-  auto [q, k, v] = heads_.split(in, layout, cheap);
+  nn::ActivationCheckpointing checkpointing(checkpoint_activations_ && layout.keeps_nothing());
+  auto [q, k, v] = heads_.split(in, layout, checkpointing);
 
   int64_t first = layout.begin;
   if (state.k.size(1) > 0) {
@@ -40,7 +40,7 @@ at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layou
   k = append_tokens(state.k, k, 1);
   v = append_tokens(state.v, v, 1);
   const at::Tensor out = ops::window_attention(q, k, v, layout.window, layout.begin, first);
-  cheap.forget_until_gradient_of(out);
+  checkpointing.free_until_backward_of(out);
 
   state.first = std::max(first, layout.keep_keys_from);
   drop_tokens(state.k, state.first - first, 1);

@@ -6,7 +6,7 @@
 
 namespace lact::attention {
 
-/// Keys (normed and turned) and values from position `first` on; [B, T, H, D].
+/// Keys (normed and rotated) and values from position `first` on; [B, T, H, D].
 struct AttentionState : State {
   at::Tensor k, v;
   int64_t first = 0;

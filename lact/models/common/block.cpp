@@ -39,10 +39,10 @@ at::Tensor Block::forward(const at::Tensor& x, const SequenceLayout& layout) {
 at::Tensor Block::advance(at::Tensor x, const SequenceLayout& layout, BlockState& state) {
   LACT_ASSERT(state.mixers.size() == mixers_.size());
   const auto branch = [&](const std::shared_ptr<nn::Norm>& norm, const auto& run) {
-    nn::CheapParts cheap(recompute_cheap_);
-    const at::Tensor y =
-        run(cheap.run([norm](const std::vector<at::Tensor>& in) { return norm->forward(in[0]); }, {x}));
-    cheap.forget_until_gradient_of(y);
+    nn::ActivationCheckpointing checkpointing(checkpoint_activations_);
+    const at::Tensor y = run(
+        checkpointing.run([norm](const std::vector<at::Tensor>& in) { return norm->forward(in[0]); }, {x}));
+    checkpointing.free_until_backward_of(y);
     return y;
   };
   for (size_t i = 0; i < mixers_.size(); ++i) {

@@ -5,9 +5,9 @@
 #include "lact/mixers/attention/full.h"
 #include "lact/mixers/attention/window.h"
 #include "lact/mixers/hybrid.h"
+#include "lact/mixers/lact/lact.h"
 #include "lact/mixers/projection.h"
 #include "lact/mixers/single.h"
-#include "lact/mixers/ttt/lact.h"
 
 namespace lact::models {
 

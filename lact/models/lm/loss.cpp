@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/profile.h"
-#include "lact/ops/token_loss.h"
+#include "lact/ops/losses/token_loss.h"
 
 namespace lact::models {
 

@@ -8,8 +8,8 @@
 #include "lact/base/profile.h"
 #include "lact/nn/init.h"
 #include "lact/nn/patches.h"
-#include "lact/ops/dtypes.h"
-#include "lact/ops/rays.h"
+#include "lact/ops/dispatch/dtypes.h"
+#include "lact/ops/images/rays.h"
 
 namespace lact::models {
 

@@ -6,10 +6,10 @@
 
 #include "lact/base/error.h"
 #include "lact/models/common/config_checks.h"
-#include "lact/ops/activations.h"
-#include "lact/ops/dtypes.h"
-#include "lact/ops/linear.h"
-#include "lact/ops/norms.h"
+#include "lact/ops/activations/activations.h"
+#include "lact/ops/dispatch/dtypes.h"
+#include "lact/ops/linear/linear.h"
+#include "lact/ops/norms/norms.h"
 
 namespace lact::models {
 

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "lact/base/error.h"
-#include "lact/ops/windows.h"
+#include "lact/ops/attention/windows.h"
 
 namespace lact::models {
 

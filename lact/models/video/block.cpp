@@ -8,8 +8,8 @@
 #include "lact/base/profile.h"
 #include "lact/mixers/heads.h"
 #include "lact/models/video/embeddings.h"
-#include "lact/ops/norms.h"
-#include "lact/ops/window_attention.h"
+#include "lact/ops/attention/window_attention.h"
+#include "lact/ops/norms/norms.h"
 
 namespace lact::models {
 
@@ -77,21 +77,21 @@ at::Tensor VideoBlock::advance(const at::Tensor& x, const at::Tensor& time, cons
   const auto type = text.scalar_type();
   const at::Tensor modulation = time + modulation_;
   const auto modulated_branch = [&](const at::Tensor& tokens, int64_t first_row, const auto& run) {
-    nn::CheapParts cheap(recompute_cheap_);
+    nn::ActivationCheckpointing checkpointing(checkpoint_activations_);
     const auto norm = [first_row, type, epsilon = norm_epsilon_](const std::vector<at::Tensor>& in) {
       return modulated_norm(in[0], in[1], first_row, first_row + 1, epsilon).to(type);
     };
-    const at::Tensor y = run(cheap.run(norm, {tokens, modulation}));
-    cheap.forget_until_gradient_of(y);
+    const at::Tensor y = run(checkpointing.run(norm, {tokens, modulation}));
+    checkpointing.free_until_backward_of(y);
     return add_gated(tokens, y, modulation, first_row + 2);
   };
   const auto cross_branch = [&](const at::Tensor& tokens) {
-    nn::CheapParts cheap(recompute_cheap_);
+    nn::ActivationCheckpointing checkpointing(checkpoint_activations_);
     const auto norm = [norm = cross_norm_, type](const std::vector<at::Tensor>& in) {
       return norm->forward(in[0]).to(type);
     };
-    const at::Tensor y = cross_attention_->forward(cheap.run(norm, {tokens}), text);
-    cheap.forget_until_gradient_of(y);
+    const at::Tensor y = cross_attention_->forward(checkpointing.run(norm, {tokens}), text);
+    checkpointing.free_until_backward_of(y);
     return tokens + y.to(tokens.scalar_type());
   };
   const at::Tensor mixed = modulated_branch(

@@ -4,7 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
-#include "lact/ops/activations.h"
+#include "lact/ops/activations/activations.h"
 
 namespace lact::models {
 

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
-#include "lact/ops/dtypes.h"
+#include "lact/ops/dispatch/dtypes.h"
 
 namespace lact::models {
 

@@ -7,7 +7,7 @@
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
 #include "lact/nn/init.h"
-#include "lact/ops/dtypes.h"
+#include "lact/ops/dispatch/dtypes.h"
 
 namespace lact::models {
 

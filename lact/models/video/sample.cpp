@@ -6,7 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/random.h"
-#include "lact/ops/gaussian_noise.h"
+#include "lact/ops/random/gaussian_noise.h"
 
 namespace lact::models {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "lact/base/options.h"
-#include "lact/eval/image_metrics.h"
+#include "lact/tasks/nvs/evaluation/image_metrics.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
 

@@ -5,7 +5,7 @@
 #include "lact/mixers/layout.h"
 #include "lact/models/video/loss.h"
 #include "lact/models/video/sigma_table.h"
-#include "lact/ops/gaussian_noise.h"
+#include "lact/ops/random/gaussian_noise.h"
 #include "support/errors.h"
 #include "support/gradients.h"
 

@@ -1,6 +1,6 @@
 #include "lact/models/video/model.h"
 
-#include "lact/ops/windows.h"
+#include "lact/ops/attention/windows.h"
 #include "support/dependence.h"
 #include "support/errors.h"
 #include "support/gradients.h"

@@ -75,9 +75,9 @@ Camera turned_around_origin(Camera camera, const Point& axis, double degrees) {
   const double turn_cos = std::cos(degrees * kDegree), turn_sin = std::sin(degrees * kDegree);
   for (int index = 0; index < 4; ++index) {
     const Point from = column(camera.camera_to_world, index);
-    const Point turned = sum(sum(scaled(from, turn_cos), scaled(data::cross(axis, from), turn_sin)),
-                             scaled(axis, data::dot(axis, from) * (1 - turn_cos)));
-    set_column(camera.camera_to_world, index, turned);
+    const Point rotated = sum(sum(scaled(from, turn_cos), scaled(data::cross(axis, from), turn_sin)),
+                              scaled(axis, data::dot(axis, from) * (1 - turn_cos)));
+    set_column(camera.camera_to_world, index, rotated);
   }
   return camera;
 }

@@ -10,7 +10,7 @@ namespace lact::data::tracer {
 /// Of the cameras of the usual object data sets from the object.
 inline constexpr double kUsualDistance = 2.7;
 
-/// A camera at `place` that looks at `target` with z upwards in the picture, turned by `roll` degrees; the
+/// A camera at `place` that looks at `target` with z upwards in the picture, rotated by `roll` degrees; the
 /// focal length is given in units of the shorter side.
 Camera camera_towards(const std::array<double, 3>& place, const std::array<double, 3>& target, double focal,
                       int64_t height, int64_t width, double roll = 0);

@@ -12,7 +12,7 @@ namespace lact::data::tracer {
 /// stacked, or put together to a figure. The same for a seed on every machine.
 Scene random_scene(uint64_t seed);
 
-/// One mesh about the origin, turned about z, often as it is and sometimes as its mirror image, with changed
+/// One mesh about the origin, rotated about z, often as it is and sometimes as its mirror image, with changed
 /// colours and random light. A mesh without colours gets a pattern.
 Scene mesh_scene(std::shared_ptr<const Mesh> mesh, uint64_t seed);
 

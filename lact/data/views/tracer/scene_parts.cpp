@@ -28,12 +28,12 @@ void add_cut_part(Scene& scene, Draw& draw, const Placement& placement) {
     const float wall = draw.between(0.08, 0.2);
     const float bottom = draw.between(0.1, 0.3) * half.z;
     // Narrow end down.
-    const Placement turned{placement.centre, placement.rotation * Mat3{{1, 0, 0}, {0, -1, 0}, {0, 0, -1}},
-                           half};
-    solid = solid_of(convex_in(Form::kTube, turned, taper), material);
+    const Placement rotated{placement.centre, placement.rotation * Mat3{{1, 0, 0}, {0, -1, 0}, {0, 0, -1}},
+                            half};
+    solid = solid_of(convex_in(Form::kTube, rotated, taper), material);
     solid.tool =
         convex_in(Form::kTube,
-                  inner(turned, {0, 0, -bottom}, {half.x * (1 - wall), half.y * (1 - wall), half.z}), taper);
+                  inner(rotated, {0, 0, -bottom}, {half.x * (1 - wall), half.y * (1 - wall), half.z}), taper);
     solid.cut = Cut::kRemoveTool;
   } else if (kind == 1) {  // a block with a hole
     const float hole = draw.between(0.4, 0.8) * std::min(half.x, half.y);

@@ -1,0 +1,28 @@
+// What `lact bench` can measure, one file each.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lact/bench/session.h"
+#include "lact/models/lm/model.h"
+
+namespace lact::eval::bench {
+
+/// Takes one training step on ids [1, T + 1]: forward, loss, backward, optimizer. Made by the caller, who
+/// knows an optimizer.
+using TrainStep = std::function<void(const at::Tensor& ids)>;
+using MakeTrainStep = std::function<TrainStep(std::shared_ptr<models::LanguageModel> model)>;
+
+void bench_ttt(Session& session);
+void bench_newton_schulz(Session& session);
+void bench_attention(Session& session);
+void bench_lm(Session& session, const MakeTrainStep& make_step);
+void bench_decode(Session& session);
+void bench_chunks(Session& session);
+void bench_million(Session& session);
+void bench_profile(Session& session, const MakeTrainStep& make_step);
+
+}  // namespace lact::eval::bench

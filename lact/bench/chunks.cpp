@@ -1,0 +1,89 @@
+// Throughput against the size of a chunk: the paper's figure 1a on this machine.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "lact/bench/areas.h"
+#include "lact/bench/work.h"
+
+namespace lact::eval::bench {
+
+namespace {
+
+std::optional<double> throughput(const TttShape& shape, const std::optional<double>& seconds) {
+  if (!seconds) return std::nullopt;
+  return ttt_token_work(shape, Pass::forward_backward) / *seconds / 1e9;
+}
+
+Result measure(Session& session, const TttShape& shape) {
+  const TttProblem problem(shape, at::kBFloat16);
+  TttCheck check(problem, shape);
+  Trial trial;
+  trial.row = {"chunks", shape.name(), shape.rule(), "forward+backward", "bf16"};
+  // Few tokens make a gradient of low rank, whose orthogonalisation is mostly rounding in bfloat16: the steps
+  // of the computation are checked in float32.
+  trial.error = [&] {
+    const TttProblem precise(shape, at::kFloat);
+    const double error = TttCheck(precise, shape).error(true, false);
+    return error <= ttt_tolerance(shape, at::kFloat) ? check.error(true, false)
+                                                     : std::numeric_limits<double>::infinity();
+  };
+  trial.reference_error = [&] { return check.error(true, false, false); };
+  trial.tolerance = ttt_tolerance(shape, at::kBFloat16);
+  trial.run = [&] { problem.forward_backward(false); };
+  for (const char* precision : {"bf16", "f32"}) {
+    trial.forms.push_back({precision,
+                           {{"op", "ttt"},
+                            {"heads", shape.heads},
+                            {"tokens", shape.tokens},
+                            {"chunk", shape.chunk},
+                            {"width", shape.width},
+                            {"hidden", shape.hidden},
+                            {"muon", shape.muon},
+                            {"momentum", shape.momentum},
+                            {"backward", true},
+                            {"form", "token_major"}}});
+  }
+  trial.work = ttt_token_work(shape, Pass::forward_backward);
+  trial.limit = session.machine().limits.peak();
+  return session.measure(trial);
+}
+
+void add_point(Series& series, int64_t chunk, const std::optional<double>& value) {
+  if (!value) return;
+  series.x.push_back(double(chunk));
+  series.y.push_back(*value);
+}
+
+}  // namespace
+
+void bench_chunks(Session& session) {
+  const int64_t width = session.quick() ? 32 : 256, heads = session.quick() ? 1 : 4;
+  const int64_t longest = session.quick() ? 64 : 4096;
+  Plot plot = {
+      "Throughput against chunk size", "tokens of a chunk", "GFLOP/s of token products", {}, true, 0, {}};
+  for (const bool muon : {false, true}) {
+    const std::string rule = muon ? "Muon" : "gradient descent";
+    Series ours = {"ours, " + rule, {}, {}}, bf16 = {"PyTorch bf16, " + rule, {}, {}, true};
+    Series f32 = {"PyTorch f32, " + rule, {}, {}, true};
+    for (int64_t chunk = 16; chunk <= longest; chunk *= 2) {
+      const TttShape shape = {heads, longest, chunk, width, width, false, muon};
+      if (!session.wants(shape.name() + " " + shape.rule())) continue;
+      const Result row = measure(session, shape);
+      const auto rate = throughput(shape, row.seconds);
+      add_point(ours, chunk, rate);
+      if (rate && row.vs_pytorch_bf16) add_point(bf16, chunk, *rate / *row.vs_pytorch_bf16);
+      if (rate && row.vs_pytorch_f32) add_point(f32, chunk, *rate / *row.vs_pytorch_f32);
+      if (rate) session.note(fmt::format("{:.1f} GFLOP/s", *rate));
+    }
+    for (auto& series : {ours, bf16, f32}) {
+      if (!series.x.empty()) plot.series.push_back(series);
+    }
+  }
+  if (plot.series.empty()) return;
+  const double peak = session.machine().limits.peak() / 1e9;
+  plot.series.push_back({"peak", {16, double(longest)}, {peak, peak}, true});
+  session.plots.push_back(plot);
+}
+
+}  // namespace lact::eval::bench

@@ -1,0 +1,124 @@
+#include "lact/bench/ttt_problem.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lact/bench/session.h"
+#include "lact/ops/norms/norms.h"
+
+namespace lact::eval::bench {
+
+namespace {
+
+/// Heads do not know of each other; so many are compared with the reference, which is slow.
+constexpr int64_t kCheckedHeads = 2;
+
+at::Tensor leaf(const at::Tensor& x) { return x.detach().contiguous().requires_grad_(true); }
+
+}  // namespace
+
+std::string TttShape::name() const {
+  return fmt::format("{}x{}{} {}x{}", heads, tokens, chunk < tokens ? fmt::format("/{}", chunk) : "", width,
+                     hidden);
+}
+
+std::string TttShape::rule() const {
+  return momentum ? (muon ? "momentum+muon" : "momentum") : (muon ? "muon" : "gd");
+}
+
+TttProblem::TttProblem(const TttShape& shape, at::ScalarType type) : shape_(shape) {
+  at::manual_seed(17);
+  update_.momentum = shape.momentum;
+  update_.muon = shape.muon;
+  update_.newton_schulz.steps = shape.newton_schulz_steps;
+  const auto tokens = [&](int64_t channels) { return at::randn({1, shape.heads, shape.tokens, channels}); };
+  inputs_.q = leaf(ops::l2_normalize(tokens(shape.width), 1e-5).to(type));
+  inputs_.k = leaf(ops::l2_normalize(tokens(shape.width), 1e-5).to(type));
+  inputs_.v = leaf(tokens(shape.width).to(type));
+  for (const auto& matrix : ttt::network("swiglu").matrices(shape.width, shape.hidden, shape.width)) {
+    weights_.push_back(
+        leaf(at::randn({1, shape.heads, matrix.out, matrix.in}) / std::sqrt(double(matrix.in))));
+    inputs_.rates.push_back(leaf(tokens(1).abs() * 0.01));
+  }
+  if (shape.momentum) inputs_.beta = leaf(at::sigmoid(tokens(1)));
+  cotangent_ = tokens(shape.width).to(type);
+}
+
+TttProblem::TttProblem(const TttProblem& other, int64_t heads)
+    : shape_(other.shape_), update_(other.update_) {
+  shape_.heads = heads;
+  const auto widened = [&](const at::Tensor& x) {
+    return x.detach().narrow(1, 0, heads).to(at::kFloat).clone();
+  };
+  inputs_.q = leaf(widened(other.inputs_.q));
+  inputs_.k = leaf(widened(other.inputs_.k));
+  inputs_.v = leaf(widened(other.inputs_.v));
+  for (const auto& weight : other.weights_) weights_.push_back(leaf(widened(weight)));
+  for (const auto& rate : other.inputs_.rates) inputs_.rates.push_back(leaf(widened(rate)));
+  if (other.inputs_.beta.defined()) inputs_.beta = leaf(widened(other.inputs_.beta));
+  cotangent_ = widened(other.cotangent_);
+}
+
+at::Tensor TttProblem::scan(bool recompute) const {
+  ttt::Memory memory = ttt::start_memory(update_, weights_);
+  return ttt::scan({ttt::network("swiglu"), ttt::loss("dot_product"), update_, recompute},
+                   ttt::block_causal_schedule(shape_.tokens, shape_.chunk), inputs_, memory);
+}
+
+std::vector<at::Tensor> TttProblem::leaves() const {
+  std::vector<at::Tensor> all = {inputs_.q, inputs_.k, inputs_.v};
+  all.insert(all.end(), weights_.begin(), weights_.end());
+  all.insert(all.end(), inputs_.rates.begin(), inputs_.rates.end());
+  if (inputs_.beta.defined()) all.push_back(inputs_.beta);
+  return all;
+}
+
+at::Tensor TttProblem::forward() const {
+  at::NoGradGuard no_grad;
+  return scan(false);
+}
+
+std::vector<at::Tensor> TttProblem::forward_backward(bool recompute) const {
+  auto inputs = leaves();
+  for (auto& input : inputs) input.mutable_grad() = at::Tensor();
+  const at::Tensor out = scan(recompute);
+  out.backward(cotangent_);
+  std::vector<at::Tensor> results = {out.detach()};
+  for (auto& input : inputs) {
+    results.push_back(input.grad());
+    input.mutable_grad() = at::Tensor();
+  }
+  return results;
+}
+
+TttCheck::TttCheck(const TttProblem& problem, const TttShape& shape)
+    : problem_(problem), heads_(std::min(shape.heads, kCheckedHeads)) {}
+
+const std::vector<at::Tensor>& TttCheck::expected() {
+  if (expected_.empty()) {
+    const TttProblem precise(problem_, heads_);
+    with_paths(false, [&] { expected_ = precise.forward_backward(false); });
+  }
+  return expected_;
+}
+
+double TttCheck::error(bool backward, bool recompute, bool fused) {
+  std::vector<at::Tensor> found;
+  with_paths(fused, [&] {
+    found = backward ? problem_.forward_backward(recompute) : std::vector<at::Tensor>{problem_.forward()};
+  });
+  double worst = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    worst = std::max(worst, norm_error({found[i].narrow(1, 0, heads_)}, {expected()[i]}));
+  }
+  return worst;
+}
+
+double ttt_tolerance(const TttShape& shape, at::ScalarType type) {
+  if (type == at::kBFloat16) return shape.muon ? 0.15 : 0.05;
+  return shape.muon ? 1e-2 : 1e-3;
+}
+
+}  // namespace lact::eval::bench

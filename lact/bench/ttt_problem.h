@@ -1,0 +1,68 @@
+// A scan of fast weights with random inputs, all of which want gradients. bench/peers/ttt.py draws the same
+// numbers in the same order.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+#include "lact/ttt/scan.h"
+
+namespace lact::eval::bench {
+
+struct TttShape {
+  int64_t heads, tokens, chunk, width, hidden;
+  bool momentum = false, muon = false;
+  int64_t newton_schulz_steps = 5;
+
+  std::string name() const;  ///< "4x2048 256x256", "16x32768/2048 384x384"
+  std::string rule() const;  ///< "gd", "muon", "momentum+muon"
+};
+
+class TttProblem {
+ public:
+  /// `type` is that of the tokens; weights, rates and betas are float32.
+  TttProblem(const TttShape& shape, at::ScalarType type);
+
+  /// The first heads of another problem, its tokens widened to float32: what the reference is run on.
+  TttProblem(const TttProblem& other, int64_t heads);
+
+  /// The output, without gradients.
+  at::Tensor forward() const;
+
+  /// The output and the gradients of q, k, v, weights, rates and beta.
+  std::vector<at::Tensor> forward_backward(bool recompute) const;
+
+ private:
+  at::Tensor scan(bool recompute) const;
+  std::vector<at::Tensor> leaves() const;
+
+  TttShape shape_;
+  ttt::UpdateRule update_;
+  ttt::Matrices weights_;
+  ttt::ScanInputs inputs_;
+  at::Tensor cotangent_;  ///< of the output
+};
+
+/// Compares a problem's answers with the reference in float32 on its first heads, which runs once.
+class TttCheck {
+ public:
+  TttCheck(const TttProblem& problem, const TttShape& shape);
+
+  /// |difference| / |expected| of the output or, with backward, of the worst of output and gradients; of the
+  /// fused path, or of the reference itself in the tokens' type.
+  double error(bool backward, bool recompute, bool fused = true);
+
+ private:
+  const std::vector<at::Tensor>& expected();
+
+  const TttProblem& problem_;
+  int64_t heads_;
+  std::vector<at::Tensor> expected_;
+};
+
+/// What rounding may cost: Newton-Schulz amplifies small singular values by hundreds.
+double ttt_tolerance(const TttShape& shape, at::ScalarType type);
+
+}  // namespace lact::eval::bench

@@ -1,0 +1,96 @@
+#include "lact/bench/work.h"
+
+#include <algorithm>
+
+namespace lact::eval::bench {
+
+namespace {
+
+constexpr double kMatrices = 3;
+
+double newton_schulz_of_scan(const TttShape& shape, Pass pass) {
+  if (!shape.muon) return 0;
+  const double updates = double((shape.tokens + shape.chunk - 1) / shape.chunk);
+  return double(shape.heads) * updates * kMatrices *
+         newton_schulz_work(shape.hidden, shape.width, shape.newton_schulz_steps, pass);
+}
+
+}  // namespace
+
+double newton_schulz_work(int64_t rows, int64_t cols, int64_t steps, Pass pass) {
+  const auto m = double(std::min(rows, cols)), n = double(std::max(rows, cols));
+  const double forward = 3 * m * m * n + m * m * m;
+  return double(steps) * (pass == Pass::forward ? 1 : 3) * forward;
+}
+
+double ttt_token_work(const TttShape& shape, Pass pass) {
+  const double product = 2 * double(shape.width) * double(shape.hidden);
+  return (pass == Pass::forward ? 9 : 27) * product * double(shape.heads) * double(shape.tokens);
+}
+
+double ttt_work(const TttShape& shape, Pass pass, bool recompute) {
+  double work = ttt_token_work(shape, pass) + newton_schulz_of_scan(shape, pass);
+  if (recompute && pass == Pass::forward_backward) {
+    work += 5 * 2 * double(shape.width * shape.hidden) * double(shape.heads * shape.tokens) +
+            newton_schulz_of_scan(shape, Pass::forward);
+  }
+  return work;
+}
+
+double window_pairs(int64_t tokens, int64_t window) {
+  const auto all = double(tokens), width = double(std::min(tokens, window));
+  return width * all - width * (width - 1) / 2;
+}
+
+double attention_work(int64_t tokens, int64_t window, int64_t heads, int64_t width, Pass pass) {
+  return (pass == Pass::forward ? 2 : 7) * 2 * double(width * heads) * window_pairs(tokens, window);
+}
+
+std::map<std::string, double> lm_work(const models::LmConfig& config, int64_t tokens) {
+  const models::ModelCost cost = models::cost(config);
+  const double layers = double(config.num_layers) * double(tokens);
+  const double attended = window_pairs(tokens, config.window_size) / double(tokens) / cost.around.attended;
+  // The last chunk is read and never written.
+  const double written = double((tokens - 1) / config.chunk_size * config.chunk_size) / double(tokens);
+  std::map<std::string, double> parts;
+  for (const auto& part : cost.block) {
+    if (part.name == "window attention") {
+      parts["window attention"] += layers * part.flops * attended;
+    } else if (part.name == "update" || part.name == "Muon") {
+      parts["fast weights"] += layers * part.flops * written;
+    } else if (part.name == "apply") {
+      parts["fast weights"] += layers * part.flops;
+    } else if (part.name == "rates and gates") {
+      parts["memory preparation"] += layers * part.flops;
+    } else if (part.flops > 0) {
+      parts[part.name] += layers * part.flops;
+    }
+  }
+  for (const auto& part : cost.others) {
+    if (part.flops > 0) parts["head and loss"] += double(tokens) * part.flops;
+  }
+  return parts;
+}
+
+double total(const std::map<std::string, double>& parts) {
+  double sum = 0;
+  for (const auto& [name, work] : parts) sum += work;
+  return sum;
+}
+
+double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_per_weight,
+                    double bytes_per_activation) {
+  const models::ModelCost cost = models::cost(config);
+  double matrices = 0;  // parameters that multiply a token: two operations each
+  for (const auto& part : cost.block) {
+    const bool of_weights =
+        part.name == "projections" || part.name == "feed-forward" || part.name == "rates and gates";
+    if (of_weights) matrices += double(config.num_layers) * part.flops / 2;
+  }
+  for (const auto& part : cost.others) matrices += part.flops / 2;
+  const double window = 2 * double(std::min(depth + 1, config.window_size)) * double(config.model_dim);
+  return matrices * bytes_per_weight +
+         double(config.num_layers) * (double(cost.memory.state) * 4 + window * bytes_per_activation);
+}
+
+}  // namespace lact::eval::bench

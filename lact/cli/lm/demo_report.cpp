@@ -1,0 +1,170 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lact/base/format.h"
+#include "lact/base/terminal.h"
+#include "lact/cli/lm/demo.h"
+#include "lact/eval/html_report.h"
+#include "lact/io/atomic_file.h"
+
+namespace lact::cli {
+
+using options::Json;
+
+namespace {
+
+/// Distances from here on are far: four windows.
+int64_t far_from(const DemoResult& result) { return 4 * result.runs[0].run.model.window_size; }
+
+std::vector<std::vector<std::string>> recall_rows(const DemoResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  for (size_t i = 0; i < result.recalls[0].buckets.size(); ++i) {
+    const auto& bucket = result.recalls[0].buckets[i];
+    std::vector<std::string> row = {fmt::format("{}-{}", bucket.begin, bucket.end - 1),
+                                    std::to_string(bucket.asked)};
+    for (const auto& one : result.recalls)
+      row.push_back(fmt::format("{:.1f}%", 100 * one.buckets[i].accuracy()));
+    rows.push_back(row);
+  }
+  std::vector<std::string> all = {fmt::format("{} or more (4 windows)", far_from(result)),
+                                  std::to_string(result.recalls[0].beyond(far_from(result)).asked)};
+  for (const auto& one : result.recalls)
+    all.push_back(fmt::format("{:.1f}%", 100 * one.beyond(far_from(result)).accuracy()));
+  rows.push_back(all);
+  return rows;
+}
+
+std::vector<std::string> recall_header(const DemoResult& result) {
+  std::vector<std::string> header = {"distance, tokens", "asked"};
+  for (const auto& one : result.recalls) header.push_back(one.name);
+  return header;
+}
+
+/// The loss of each recorded step.
+eval::Plot training_plot(const DemoResult& result) {
+  eval::Plot plot;
+  plot.title = "Training";
+  plot.x_label = "step";
+  plot.y_label = "loss, nats per token";
+  for (const auto& run : result.runs) {
+    eval::Series series{run.name, {}, {}};
+    std::ifstream lines(std::filesystem::path(run.folder) / "metrics.jsonl");
+    for (std::string line; std::getline(lines, line);) {
+      const auto json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+      if (!json.is_object() || !json.contains("loss")) continue;
+      series.x.push_back(json["step"].get<double>());
+      series.y.push_back(json["loss"].get<double>());
+    }
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
+std::string summary(const DemoResult& result) {
+  return fmt::format(
+      "Attention sees {} words. Asked for a thing that was last mentioned {} words ago or more, {} is right "
+      "in {:.1f}% "
+      "of the cases and {} in {:.1f}%; chance is {:.1f}%.",
+      result.runs[0].run.model.window_size, far_from(result), result.recalls[0].name,
+      100 * result.recalls[0].beyond(far_from(result)).accuracy(), result.recalls[1].name,
+      100 * result.recalls[1].beyond(far_from(result)).accuracy(), 100 * result.recalls[0].chance);
+}
+
+Json to_json(const DemoResult& result) {
+  Json json = {{"window", result.runs[0].run.model.window_size},
+               {"chunk", result.runs[0].run.model.chunk_size},
+               {"chance", result.recalls[0].chance},
+               {"far_from", far_from(result)},
+               {"seconds", result.seconds},
+               {"models", Json::array()}};
+  for (size_t i = 0; i < result.runs.size(); ++i) {
+    const auto& [name, run_folder, run, outcome] = result.runs[i];
+    Json buckets = Json::array();
+    for (const auto& bucket : result.recalls[i].buckets) {
+      buckets.push_back({{"from", bucket.begin},
+                         {"below", bucket.end},
+                         {"asked", bucket.asked},
+                         {"accuracy", bucket.accuracy()}});
+    }
+    json["models"].push_back({{"name", name},
+                              {"parameters", models::cost(run.model).total().parameters},
+                              {"steps", outcome.step},
+                              {"seconds", outcome.seconds},
+                              {"seed", run.training.seed},
+                              {"training_loss", outcome.loss},
+                              {"valid_loss", outcome.validation.at("loss")},
+                              {"recall_far", result.recalls[i].beyond(far_from(result)).accuracy()},
+                              {"recall_by_distance", buckets},
+                              {"position", result.losses[i].end},
+                              {"loss_by_position", result.losses[i].loss}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string demo_text(const DemoResult& result) {
+  std::string text = "\n";
+  const auto line = [&](const std::vector<std::string>& cells) {
+    for (size_t i = 0; i < cells.size(); ++i)
+      text += i == 0 ? fmt::format("{:<26}", cells[i]) : fmt::format("{:>14}", cells[i]);
+    text += "\n";
+  };
+  line(recall_header(result));
+  for (const auto& row : recall_rows(result)) line(row);
+  text += "\n" + eval::terminal_chart(eval::recall_plot(result.recalls, result.runs[0].run.model.window_size),
+                                      std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
+  text += fmt::format("\n{}\n\nAfter \"... {}\" follows \"{}\", said {} words ago.\n", summary(result),
+                      result.sample.prompt.substr(result.sample.prompt.size() -
+                                                  std::min<size_t>(60, result.sample.prompt.size())),
+                      result.sample.answer, result.sample.distance);
+  for (const auto& [name, written] : result.sample.written)
+    text += fmt::format("  {} writes:{}\n", name, written);
+  return text;
+}
+
+void write_demo(const DemoResult& result, const std::string& folder) {
+  eval::HtmlReport report("Memory beyond the attention window");
+  report.paragraph(summary(result));
+  report.heading("Recall against distance");
+  report.figure(
+      eval::recall_plot(result.recalls, result.runs[0].run.model.window_size),
+      "Right answers by the number of tokens since the answer was mentioned last. A token further away than "
+      "the window but in the same chunk is not written yet: the dip before the chunk's length.");
+  report.table(recall_header(result), recall_rows(result));
+  report.heading("Loss against position");
+  report.figure(
+      eval::position_loss_plot(result.losses),
+      "Early tokens tell new facts and cannot be guessed; later ones repeat them, for those who remember.");
+  report.heading("Training");
+  report.figure(training_plot(result), "The loss of the training batches.");
+  report.heading("A sample");
+  report.paragraph(fmt::format("The prompt; the right next word is \"{}\", mentioned {} words before.",
+                               result.sample.answer, result.sample.distance));
+  report.code(result.sample.prompt);
+  for (const auto& [name, written] : result.sample.written) {
+    report.paragraph(name + " writes:");
+    report.code(written);
+  }
+  report.heading("How it was made");
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [name, run_folder, run, outcome] : result.runs) {
+    rows.push_back({name, std::to_string(models::cost(run.model).total().parameters),
+                    std::to_string(outcome.step), format_duration(outcome.seconds),
+                    fmt::format("{:.4f}", outcome.validation.at("loss"))});
+  }
+  report.table({"model", "parameters", "steps", "time", "validation loss"}, rows);
+  report.paragraph(fmt::format(
+      "Both models have the same blocks, data, order of data and seed ({}); the second has no fast weights. "
+      "Sequences "
+      "of {} tokens, batches of {}. Names and things are bound anew in each document.",
+      result.runs[0].run.training.seed, result.runs[0].run.batches.length, result.runs[0].run.batches.batch));
+  const std::filesystem::path path = folder;
+  report.write((path / "report.html").string());
+  io::write_file_atomically((path / "result.json").string(),
+                            [&](io::FileWriter& file) { file.write(to_json(result).dump(2) + "\n"); });
+}
+
+}  // namespace lact::cli

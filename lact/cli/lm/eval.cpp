@@ -1,0 +1,94 @@
+// `lact lm eval`: several models side by side on one measure.
+#include "lact/cli/lm/eval.h"
+#include "lact/cli/evaluation.h"
+#include "lact/cli/fields.h"
+#include "lact/cli/lm/lm.h"
+#include "lact/cli/verbs.h"
+
+namespace lact::cli {
+
+namespace {
+
+enum class Measure { loss, recall, ruler };
+constexpr std::array<std::pair<Measure, std::string_view>, 3> enum_names(Measure) {
+  return {{{Measure::loss, "loss"}, {Measure::recall, "recall"}, {Measure::ruler, "ruler"}}};
+}
+
+struct LmEvalArguments : EvalArguments {
+  std::string measure = "loss", output;
+  bool json = false;
+};
+
+std::vector<NamedLm> load_all(const LmEvalArguments& arguments) {
+  std::vector<NamedLm> models;
+  for (const auto& [name, folder] : named_folders(arguments.models))
+    models.push_back({name, load_lm({folder, arguments.lm.tokenizer, arguments.lm.precision})});
+  return models;
+}
+
+void run_eval(const CLI::App& verb, const LmEvalArguments& arguments) {
+  Measure measure{};
+  options::read(options::Json(arguments.measure), measure, "task");
+  check_option_groups(verb, arguments.measure);
+  const auto models = load_all(arguments);
+  const Evaluation result = measure == Measure::loss     ? evaluate_loss(models, arguments)
+                            : measure == Measure::recall ? evaluate_recall(models, arguments)
+                                                         : evaluate_ruler(models, arguments);
+  if (!arguments.output.empty()) write_evaluation(result, arguments.output, arguments.measure);
+  print_evaluation(result, arguments.json);
+}
+
+}  // namespace
+
+void add_lm_eval(CLI::App& task) {
+  const auto arguments = std::make_shared<LmEvalArguments>();
+  auto* verb = task.add_subcommand("eval", "Loss against position, recall against distance, RULER retrieval");
+  verb->footer(
+      "Example: lact lm eval --model lact=run --model window=window_only --data books/valid --length 8192 -o "
+      "out\n"
+      "         lact lm eval --task ruler --model run --lengths 1024 --lengths 4096 --examples 50\n"
+      "         lact lm eval --task recall --model run");
+  verb->add_option("-m,--model", arguments->models, "Model folder, or NAME=FOLDER; may be given repeatedly")
+      ->required()
+      ->allow_extra_args(false);
+  verb->add_option("--task", arguments->measure,
+                   "loss (against position), recall (against distance) or ruler")
+      ->capture_default_str();
+  verb->add_option("-o,--output", arguments->output, "Folder for the plots (SVG) and figures (JSON)");
+  add_tokenizer_and_precision(*verb, arguments->lm);
+  verb->add_option("--data", arguments->data, "loss: text files or folders")->group("loss");
+  add_fields(*verb, arguments->position, "loss");
+  verb->add_option("--documents", arguments->recall.documents, "documents")
+      ->group("recall")
+      ->capture_default_str();
+  verb->add_option("--document-length", arguments->recall.length, "tokens of a document")
+      ->group("recall")
+      ->capture_default_str();
+  verb->add_option("--seed", arguments->recall.seed, "seed of the documents or examples")
+      ->group("recall, ruler")
+      ->capture_default_str();
+  add_fields(*verb, arguments->recall_text, "recall");
+  verb->add_option("--ruler-tasks", arguments->ruler_tasks,
+                   "tasks by name, as S-NIAH-1 or niah_single_1; by default all six")
+      ->group("ruler")
+      ->delimiter(',');
+  verb->add_option("--lengths", arguments->lengths, "lengths in tokens")
+      ->group("ruler")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--examples", arguments->examples, "examples of each task and length")
+      ->group("ruler")
+      ->capture_default_str();
+  verb->add_option("--answer-tokens", arguments->answer_tokens, "tokens kept for the answer")
+      ->group("ruler")
+      ->capture_default_str();
+  verb->add_option("--haystack", arguments->haystack,
+                   "text file to hide needles in; by default generated prose")
+      ->group("ruler");
+  verb->add_option("--adjectives", arguments->adjectives, "file with one adjective per line")->group("ruler");
+  verb->add_option("--nouns", arguments->nouns, "file with one noun per line")->group("ruler");
+  verb->add_flag("--json", arguments->json, "Print for a program to read");
+  verb->callback([verb, arguments] { run_eval(*verb, *arguments); });
+}
+
+}  // namespace lact::cli

@@ -1,0 +1,106 @@
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+#include "lact/base/error.h"
+#include "lact/base/log.h"
+#include "lact/base/memory_use.h"
+#include "lact/base/progress.h"
+#include "lact/cli/lm/lm.h"
+#include "lact/cli/lm/text.h"
+#include "lact/data/text/encode.h"
+#include "lact/data/text/text_file.h"
+#include "lact/models/lm/memory_file.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace lact::cli {
+
+namespace {
+
+struct IngestArguments {
+  LmArguments lm;
+  std::string output, memory;
+  std::vector<std::string> texts;
+  bool json = false;
+};
+
+/// Progress cannot know the tokens of a text before it is read; bytes of the files are what it has.
+int64_t total_bytes(const std::vector<std::string>& files) {
+  int64_t bytes = 0;
+  for (const auto& file : files) bytes += int64_t(std::filesystem::file_size(file));
+  return bytes;
+}
+
+void run_ingest(const IngestArguments& arguments) {
+  const auto files = data::find_text_files(arguments.texts);
+  const LoadedLm lm = load_lm(arguments.lm, /*with_fingerprint=*/true);
+  const std::string& hash = lm.fingerprint;
+  models::LmStream stream = arguments.memory.empty() ? models::LmStream(lm.model)
+                                                     : models::load_memory(arguments.memory, lm.model, hash);
+
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t first = stream.position();
+  uint64_t bytes = 0;
+  {
+    Progress progress("ingest", total_bytes(files));
+    int64_t passed = 0;
+    const auto seconds = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    const auto feed = [&](std::span<const int64_t> tokens) {
+      stream.read(tokens);
+      for (const int64_t token : tokens) passed += int64_t(lm.tokenizer->token_bytes(int32_t(token)).size());
+      const int64_t read = stream.position() - first;
+      progress.update(passed,
+                      fmt::format("{} tokens, {} tokens/s, {}", read, format_count(double(read) / seconds()),
+                                  format_bytes(double(resident_bytes()))));
+    };
+    const int64_t border = lm.tokenizer->end_of_text();
+    for (const auto& file : files) {
+      if (stream.position() > 0) feed({&border, 1});
+      bytes += read_in_chunks(lm, file, feed);
+    }
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  models::save_memory(arguments.output, stream, hash);
+  const int64_t read = stream.position() - first;
+  const nlohmann::ordered_json json = {{"memory", arguments.output},
+                                       {"tokens", read},
+                                       {"position", stream.position()},
+                                       {"text_bytes", bytes},
+                                       {"seconds", seconds},
+                                       {"tokens_per_second", double(read) / seconds},
+                                       {"file_bytes", std::filesystem::file_size(arguments.output)},
+                                       {"weight_error", lm.weight_error},
+                                       {"state_bytes", models::state_bytes(stream.state())},
+                                       {"peak_memory_bytes", peak_resident_bytes()}};
+  if (arguments.json) {
+    std::cout << json.dump(2) << "\n";
+  } else {
+    std::cout << fmt::format("{}: {} tokens read in {}, {} of memory file, {} at most in use\n",
+                             arguments.output, read, format_duration(seconds),
+                             format_bytes(double(json["file_bytes"].get<int64_t>())),
+                             format_bytes(double(peak_resident_bytes())));
+  }
+}
+
+}  // namespace
+
+void add_lm_ingest(CLI::App& task) {
+  const auto arguments = std::make_shared<IngestArguments>();
+  auto* verb = task.add_subcommand("ingest", "Read texts into fast weights and save them as a memory file");
+  verb->footer(
+      "Example: lact lm ingest --model run book.txt -o book.mem\n"
+      "         lact lm generate --model run --memory book.mem --prompt \"In the end\"\n"
+      "The size of the file does not depend on the length of the text.");
+  add_lm_options(*verb, arguments->lm);
+  verb->add_option("TEXT", arguments->texts, "Text files or folders, plain or gzip")->required();
+  verb->add_option("-o,--output", arguments->output, "Memory file to write")->required();
+  verb->add_option("--memory", arguments->memory, "Memory file to continue from");
+  verb->add_flag("--json", arguments->json, "Print for a program to read");
+  verb->callback([arguments] { run_ingest(*arguments); });
+}
+
+}  // namespace lact::cli

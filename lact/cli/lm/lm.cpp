@@ -1,0 +1,23 @@
+// `lact lm`: the verbs of the language model.
+#include <CLI/CLI.hpp>
+
+#include "lact/cli/lm/lm.h"
+#include "lact/cli/verbs.h"
+
+namespace lact::cli {
+
+void add_lm(CLI::App& program, int& exit_code) {
+  auto* task = program.add_subcommand("lm", "Language models: train, evaluate, generate, remember");
+  task->require_subcommand(0, 1);
+  show_help_when_alone(*task);
+  task->fallthrough();
+  add_lm_train(*task, exit_code);
+  add_lm_eval(*task);
+  add_lm_generate(*task);
+  add_lm_ingest(*task);
+  add_lm_score(*task);
+  add_lm_tokenizer(*task);
+  add_lm_demo(*task);
+}
+
+}  // namespace lact::cli

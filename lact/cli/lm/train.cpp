@@ -1,0 +1,98 @@
+#include <filesystem>
+#include <iostream>
+
+#include "lact/base/memory_use.h"
+#include "lact/cli/fields.h"
+#include "lact/cli/lm/lm.h"
+#include "lact/cli/train_verb.h"
+#include "lact/cli/verbs.h"
+#include "lact/models/lm/folder.h"
+#include "lact/models/presets.h"
+#include "lact/tasks/lm/training/run.h"
+
+namespace lact::cli {
+
+namespace {
+
+struct TrainArguments {
+  std::string config = "lm_tiny";
+  std::vector<std::string> assignments;
+  TrainPlace place;
+  train::LmRun run;
+};
+
+/// The preset or file with its changes; the vocabulary is the tokenizer's unless it was set.
+models::LmConfig model_config(const TrainArguments& arguments) {
+  if (!arguments.place.initial_model.empty()) return models::read_lm_config(arguments.place.initial_model);
+  const auto config = models::resolve_config(arguments.config, arguments.assignments);
+  LACT_CHECK(task_of(config) == models::Task::lm, "[train] {} is not a language model", arguments.config);
+  auto model = std::get<models::LmConfig>(config);
+  const bool chosen =
+      std::any_of(arguments.assignments.begin(), arguments.assignments.end(),
+                  [](const std::string& text) { return text.starts_with("vocabulary_size="); });
+  if (!chosen) model.vocabulary_size = data::read_tokenizer(arguments.run.data.tokenizer)->vocabulary_size();
+  return model;
+}
+
+int run_train(const CLI::App& verb, TrainArguments& arguments) {
+  keep_freed_memory();
+  const auto options = arguments.place.options();
+  if (!arguments.place.resume.empty()) {
+    check_resume(verb);
+    return finish_training(resume_run(options), "lm train", options.folder);
+  }
+  // Nothing that is given may be ignored.
+  check_option_groups(verb, arguments.run.data.data.empty() ? "Built-in text" : "Text files");
+  check_initial_model(verb, arguments.place);
+  const auto own_tokenizer = std::filesystem::path(arguments.place.initial_model) / "tokenizer.model";
+  const bool chosen = verb.get_option("--tokenizer")->count() > 0;
+  if (!arguments.place.initial_model.empty() && !chosen && std::filesystem::exists(own_tokenizer)) {
+    arguments.run.data.tokenizer = own_tokenizer.string();
+  }
+  arguments.run.model = model_config(arguments);
+  if (arguments.place.dry_run) {
+    std::cout << plan_text(arguments.run);
+    return 0;
+  }
+  return finish_training(start_run(arguments.run, options, arguments.place.initial_model), "lm train",
+                         options.folder);
+}
+
+}  // namespace
+
+void add_lm_train(CLI::App& task, int& exit_code) {
+  const auto arguments = std::make_shared<TrainArguments>();
+  auto* verb = task.add_subcommand("train", "Train a language model");
+  verb->footer(
+      "Example: lact lm train --data books/ --tokenizer books.model --config lm_tiny -o run\n"
+      "         lact lm train --data books/ --set layer.memory_kind=none -o window_only\n"
+      "         lact lm train --resume run\n"
+      "Ctrl-C saves a checkpoint. The folder holds the model, run.json, metrics.jsonl and TensorBoard "
+      "events.");
+  verb->add_option("-c,--config", arguments->config, "Preset or JSON file of the model")
+      ->capture_default_str();
+  verb->add_option("--set", arguments->assignments,
+                   "Change a field of the model: name=value; may be given repeatedly")
+      ->allow_extra_args(false);
+  add_place_options(*verb, arguments->place);
+  auto& run_config = arguments->run;
+  auto& data = run_config.data;
+  const char* const files = "Text files";
+  verb->add_option("--data", data.data,
+                   "Text files or folders, plain or gzip; without any, the built-in text");
+  verb->add_option("--tokenizer", data.tokenizer, "bytes, or a SentencePiece model")->capture_default_str();
+  verb->add_option("--valid", data.valid, "Text to validate on; without any, a share of the data")
+      ->group(files);
+  verb->add_option("--valid-share", data.valid_share, "That share, of files or of a single file's tokens")
+      ->capture_default_str()
+      ->group(files);
+  verb->add_option("--cache", data.cache, "Folder for tokenised text; by default beside the data")
+      ->group(files);
+  add_fields(*verb, data.recall, "Built-in text");
+  add_fields(*verb, run_config.batches, "Batches");
+  add_fields(*verb, run_config.training, "Training");
+  add_precision_options(*verb, run_config.precision, run_config.recompute);
+  verb->callback([verb, arguments, &exit_code] { exit_code = run_train(*verb, *arguments); });
+}
+
+}  // namespace lact::cli

@@ -1,0 +1,164 @@
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <numeric>
+
+#include "lact/base/error.h"
+#include "lact/base/log.h"
+#include "lact/base/memory_use.h"
+#include "lact/base/progress.h"
+#include "lact/cli/fields.h"
+#include "lact/cli/nvs/nvs.h"
+#include "lact/data/views/frame_choice.h"
+#include "lact/data/views/load_views.h"
+#include "lact/data/views/preprocess.h"
+#include "lact/data/views/select.h"
+#include "lact/io/atomic_file.h"
+#include "lact/models/nvs/folder.h"
+#include "lact/models/nvs/scene_file.h"
+
+namespace lact::cli {
+
+namespace {
+
+struct NvsReconstructArguments {
+  NvsArguments nvs;
+  std::string photos, size, frame, output;
+  data::SceneOptions scene;
+  data::ViewChoice selection = data::ViewChoice::kmeans;
+  int64_t views = 0, piece_tokens = models::ReconstructOptions{}.piece_tokens;
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, const data::Scene& photos) {
+  std::vector<int64_t> all(photos.views.size());
+  std::iota(all.begin(), all.end(), 0);
+  const auto available = int64_t(all.size());
+  LACT_CHECK(arguments.views <= available, "{}: {} views were asked for, but there are {}", photos.source,
+             arguments.views, available);
+  return data::choose_views(data::cameras_of(photos), all, arguments.views == 0 ? available : arguments.views,
+                            arguments.selection, arguments.seed);
+}
+
+/// Photos are decoded when their piece is read and forgotten afterwards.
+models::NvsScene read_into_scene(const NvsReconstructArguments& arguments, const LoadedNvs& nvs,
+                                 const data::Scene& photos, const std::vector<int64_t>& chosen,
+                                 const models::ViewSize& size, data::FrameChoice choice) {
+  // What the photos show is best seen from all cameras; a mean pose is that of the views that are read, as in
+  // training.
+  const std::vector<data::Camera> all = data::cameras_of(photos);
+  std::vector<data::Camera> read;
+  for (const int64_t view : chosen) read.push_back(all[size_t(view)]);
+  const data::SceneFrame frame = data::scene_frame(choice == data::FrameChoice::object ? all : read, choice);
+  data::ViewLoader loader(photos, size.height, size.width);
+  std::vector<data::Camera> cameras;
+  const auto load = [&](int64_t first, int64_t count) -> models::InputViews {
+    data::PosedImages loaded = loader.load({chosen.data() + first, size_t(count)});
+    const auto normalised = data::to_scene(frame, loaded.cameras);
+    cameras.insert(cameras.end(), normalised.begin(), normalised.end());
+    return {std::move(loaded.images), data::intrinsics_of(normalised), data::camera_to_world_of(normalised)};
+  };
+  models::ReconstructOptions options;
+  options.piece_tokens = arguments.piece_tokens;
+  std::optional<Progress> bar;
+  options.on_piece = [&](int64_t done, int64_t total) {
+    if (!bar) {
+      ProgressOptions progress;
+      progress.done_at_start = done;
+      bar.emplace("reconstruct", total, progress);
+    }
+    bar->update(done, format_bytes(double(resident_bytes())));
+  };
+  models::NvsScene scene;
+  scene.sizes.assign(chosen.size(), size);
+  scene.state = nvs.model->reconstruct(scene.sizes, load, options);
+  scene.intrinsics = data::intrinsics_of(cameras);
+  scene.camera_to_world = data::camera_to_world_of(cameras);
+  scene.world_to_scene = frame.world_to_scene;
+  scene.scale = frame.scale;
+  return scene;
+}
+
+void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
+  io::check_can_write(arguments.output);
+  const data::Scene photos = data::load_scene(arguments.photos, arguments.scene);
+  const std::vector<int64_t> chosen = chosen_views(arguments, photos);
+  return_freed_memory();
+  const LoadedNvs nvs = load_nvs_model(arguments.nvs);
+  const models::ViewSize size = view_size_for(arguments.size, nvs);
+  const int64_t patch = nvs.model->config().patch_size;
+  data::check_patches(size.height, size.width, patch);
+  const data::FrameChoice frame = frame_for(arguments.frame, nvs);
+
+  const auto start = std::chrono::steady_clock::now();
+  models::NvsScene scene = read_into_scene(arguments, nvs, photos, chosen, size, frame);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // The shipped weights are found again by themselves, wherever they are.
+  if (!arguments.nvs.model.empty()) scene.model_path = std::filesystem::absolute(nvs.path).lexically_normal();
+  models::save_scene(arguments.output, scene, nvs.fingerprint);
+
+  const int64_t tokens = int64_t(chosen.size()) * (size.height / patch) * (size.width / patch);
+  const auto bytes = int64_t(std::filesystem::file_size(arguments.output));
+  if (arguments.json) {
+    const nlohmann::ordered_json json = {{"scene", arguments.output},
+                                         {"model", nvs.fingerprint},
+                                         {"views", chosen.size()},
+                                         {"chosen", chosen},
+                                         {"height", size.height},
+                                         {"width", size.width},
+                                         {"frame", std::string(options::word_of(frame))},
+                                         {"tokens", tokens},
+                                         {"seconds", seconds},
+                                         {"tokens_per_second", double(tokens) / seconds},
+                                         {"file_bytes", bytes},
+                                         {"peak_memory_bytes", peak_resident_bytes()}};
+    std::cout << json.dump(2) << "\n";
+  } else {
+    std::cout << fmt::format(
+        "{}: {} of {} views of {} x {} pixels, {} tokens, read in {}; {} of scene file, {} of memory at "
+        "most\n",
+        arguments.output, chosen.size(), photos.views.size(), size.height, size.width,
+        format_count(double(tokens)), format_duration(seconds), format_bytes(double(bytes)),
+        format_bytes(double(peak_resident_bytes())));
+  }
+}
+
+}  // namespace
+
+void add_nvs_reconstruct(CLI::App& task) {
+  const auto arguments = std::make_shared<NvsReconstructArguments>();
+  auto* verb = task.add_subcommand("reconstruct", "Read photos with cameras into a scene file");
+  verb->footer(
+      "Example: lact nvs reconstruct photos/ --views 16 --size 256 -o scene.fw\n"
+      "         lact nvs view scene.fw\n"
+      "Cameras: opencv_cameras.json, transforms.json (NeRF, instant-ngp, nerfstudio) or a COLMAP model.");
+  verb->add_option("PHOTOS", arguments->photos, "Folder of photos with a camera file, or the camera file")
+      ->required();
+  verb->add_option("-o,--output", arguments->output, "Scene file to write")->required();
+  add_nvs_options(*verb, arguments->nvs);
+  verb->add_option("--views", arguments->views, "Photos to read; 0: all")->check(CLI::NonNegativeNumber);
+  add_selection_option(*verb, arguments->selection);
+  verb->add_option("--seed", arguments->seed, "Of kmeans and random")->capture_default_str();
+  verb->add_option(
+      "--size", arguments->size,
+      "Pixels of the photos for the model, N (a square) or HxW, whole patches; by default what the "
+      "model was trained on, or 256");
+  verb->add_option(
+      "--frame", arguments->frame,
+      "Coordinates of the scene for the model: given (as in the camera file), mean_pose (the mean "
+      "camera is the origin) or object (what the photos look at is the origin, z up); by default "
+      "what the model was trained on, or mean_pose");
+  verb->add_option("--piece-tokens", arguments->piece_tokens,
+                   "Tokens that pass through a layer together: fewer take less memory")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_fields(*verb, arguments->scene, "Photos");
+  verb->add_flag("--json", arguments->json, "Print for a program to read");
+  verb->callback([arguments] { run_nvs_reconstruct(*arguments); });
+}
+
+}  // namespace lact::cli

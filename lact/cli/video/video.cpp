@@ -1,0 +1,22 @@
+// `lact video`: the verbs of video diffusion.
+#include "lact/cli/video/video.h"
+
+#include <CLI/CLI.hpp>
+
+#include "lact/cli/verbs.h"
+
+namespace lact::cli {
+
+void add_video(CLI::App& program, int& exit_code) {
+  auto* task = program.add_subcommand(
+      "video", "Video diffusion: from a text to a video of any length, chunk after chunk");
+  task->require_subcommand(0, 1);
+  show_help_when_alone(*task);
+  task->fallthrough();
+  add_video_train(*task, exit_code);
+  add_video_train_codec(*task, exit_code);
+  add_video_generate(*task, exit_code);
+  add_video_eval(*task);
+}
+
+}  // namespace lact::cli

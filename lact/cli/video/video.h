@@ -1,0 +1,45 @@
+// The verbs of `lact video`, one file each, and what they share.
+#pragma once
+
+#include <string>
+
+#include "lact/tasks/video/load.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lact::train {
+struct VideoClipsOptions;
+}
+
+namespace lact::cli {
+
+void add_video_eval(CLI::App& task);
+void add_video_generate(CLI::App& task, int& exit_code);
+void add_video_train(CLI::App& task, int& exit_code);
+void add_video_train_codec(CLI::App& task, int& exit_code);
+
+/// --clips and what else says which clips are watched; their length and size are the verb's business.
+void add_clip_fields(CLI::App& verb, train::VideoClipsOptions& clips);
+/// Throws a sentence for an option that would be ignored.
+void check_clip_fields(const CLI::App& verb, const train::VideoClipsOptions& clips);
+
+/// Which model to run, and how.
+struct VideoArguments {
+  std::string model, precision = "f32";
+};
+void add_video_options(CLI::App& verb, VideoArguments& arguments);
+
+/// The weights that come with the program; "" where there are none.
+std::string shipped_video();
+
+struct LoadedVideo : train::VideoParts {
+  std::string path;  ///< the folder
+  std::string fingerprint;
+};
+
+/// The named folder, or the shipped weights. Throws a sentence if its parts do not fit together.
+LoadedVideo load_video_model(const VideoArguments& arguments);
+
+}  // namespace lact::cli

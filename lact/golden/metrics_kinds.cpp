@@ -1,0 +1,53 @@
+// Golden cases of quality measures.
+#include <ATen/ATen.h>
+
+#include "lact/golden/kinds.h"
+#include "lact/ops/losses/losses.h"
+
+namespace lact::eval::golden {
+
+namespace {
+
+struct NoOptions {
+  template <class Visitor>
+  void visit(Visitor&&) {}
+};
+
+struct BlockOptions {
+  int64_t block = 0;
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("block", block, "");
+  }
+};
+
+}  // namespace
+
+void run_psnr_ssim(Run& run) {
+  NoOptions options;
+  options::read(run.options(), options, "options");
+  const at::Tensor a = run.input("image_a"), b = run.input("image_b");
+  const at::Tensor map = ops::ssim_map(a, b);
+  run.expect("mse", ops::image_mse(a, b));
+  run.expect("psnr", ops::psnr(a, b));
+  run.expect("ssim_map", map);
+  run.expect("ssim_per_channel", map.mean({2, 3}));
+  run.expect("ssim", map.mean({1, 2, 3}));
+}
+
+void run_per_position_loss(Run& run) {
+  BlockOptions options;
+  options::read(run.options(), options, "options");
+  const at::Tensor loss = ops::next_token_loss(run.input("logits"), run.input("input_ids"));
+  const at::Tensor by_position = loss.mean(0);
+  const at::Tensor mean = loss.mean();
+  run.expect("per_token_loss", loss);
+  run.expect("per_position_loss", by_position);
+  run.expect("per_block_loss", ops::block_means(by_position, options.block));
+  run.expect("mean_loss", mean.reshape({1}));
+  run.expect("perplexity", mean.exp().reshape({1}));
+  run.expect("loss", mean.reshape({1}));
+  run.expect_gradients_of(mean);
+}
+
+}  // namespace lact::eval::golden

@@ -1,0 +1,247 @@
+#include "lact/mixers/lact/lact.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "lact/base/error.h"
+#include "lact/base/profile.h"
+#include "lact/mixers/heads.h"
+#include "lact/mixers/token_buffer.h"
+#include "lact/nn/init.h"
+#include "lact/ops/activations/activations.h"
+#include "lact/ops/dispatch/dtypes.h"
+#include "lact/ops/norms/norms.h"
+
+namespace lact::ttt {
+
+namespace {
+
+/// The x with softplus(x) = y.
+double inverse_softplus(double y) { return y + std::log(-std::expm1(-y)); }
+
+/// [B, T, H·D] -> [B, H, T, D]
+at::Tensor to_heads(const at::Tensor& x, int64_t num_heads) {
+  return split_heads(x, num_heads).transpose(1, 2);
+}
+
+/// Adds the tokens of the inputs to those that the state kept, and lets the inputs be all of them.
+void join(LactState& state, ScanInputs& inputs) {
+  if (const int64_t kept = state.k.size(2); kept > 0) {
+    LACT_CHECK(state.first + kept == inputs.first_query,
+               "[lact] the state ends at token {} but the piece begins at {}", state.first + kept,
+               inputs.first_query);
+    inputs.first_key = state.first;
+  }
+  inputs.k = append_tokens(state.k, inputs.k, 2);
+  inputs.v = append_tokens(state.v, inputs.v, 2);
+  for (size_t i = 0; i < inputs.rates.size(); ++i) {
+    inputs.rates[i] = append_tokens(state.rates[i], inputs.rates[i], 2);
+  }
+  if (inputs.beta.defined()) inputs.beta = append_tokens(state.beta, inputs.beta, 2);
+}
+
+/// Keeps the tokens from position `first` on, which later pieces will write.
+void keep(LactState& state, int64_t first_key, int64_t first) {
+  state.first = std::max(first, first_key);
+  const int64_t count = state.first - first_key;
+  drop_tokens(state.k, count, 2);
+  drop_tokens(state.v, count, 2);
+  for (auto& rate : state.rates) drop_tokens(rate, count, 2);
+  if (state.beta.defined()) drop_tokens(state.beta, count, 2);
+}
+
+}  // namespace
+
+void LactState::visit(StateVisitor& visitor, const std::string& prefix) {
+  const auto each = [&](const std::string& name, Matrices& matrices, int64_t token_dim) {
+    for (size_t i = 0; i < matrices.size(); ++i) {
+      visitor.tensor(fmt::format("{}{}{}", prefix, name, i), matrices[i], token_dim);
+    }
+  };
+  each("weights", memory.weights, -1);
+  each("initial_norms", memory.initial_norms, -1);
+  each("momentum", memory.momentum, -1);
+  each("accumulated", memory.accumulated, -1);
+  visitor.tensor(prefix + "k", k, 2);
+  visitor.tensor(prefix + "v", v, 2);
+  each("rates", rates, 2);
+  if (beta.defined()) visitor.tensor(prefix + "beta", beta, 2);
+  visitor.number(prefix + "first", first);
+}
+
+Lact::Lact(int64_t model_dim, const LactConfig& config)
+    : config_(config),
+      head_dim_(head_width(model_dim, config.num_heads)),
+      rule_{network(config.network), loss(config.loss), config.update} {
+  LACT_CHECK(config.base_rate > 0, "[lact] base_rate is {}, expected a positive number", config.base_rate);
+  const auto hidden = int64_t(double(head_dim_) * config.hidden_multiple);
+  LACT_CHECK(hidden > 0, "[lact] hidden_multiple {} leaves a head of width {} no hidden channel",
+             config.hidden_multiple, head_dim_);
+  if (config_.rope_heads == 0) config_.rope_heads = config.num_heads;
+  head_width(model_dim, config_.rope_heads);
+
+  shapes_ = rule_.network.matrices(head_dim_, hidden, head_dim_);
+  for (const auto& shape : shapes_) {
+    LACT_CHECK(config.rate_channels == 1 || config.rate_channels == shape.in,
+               "[lact] rate_channels is {}, expected 1 or the {} input channels of {}", config.rate_channels,
+               shape.in, shape.name);
+  }
+  initial_weights_ = register_module(
+      "initial_weights", std::make_shared<InitialWeights>(shapes_, config.num_heads, config.initial_weights));
+
+  const auto linear = [&](const char* name, int64_t out, bool bias) {
+    return register_module(name, std::make_shared<nn::Linear>(model_dim, out, bias));
+  };
+  const auto matrices = int64_t(shapes_.size());
+  rate_ = linear("rate", matrices * config.num_heads * config.rate_channels, config.rate_bias);
+  if (config.update.momentum) momentum_ = linear("momentum", config.num_heads, true);
+  if (config.output_norm) {
+    const nn::NormOptions options = {nn::NormKind::rms, config.output_norm_epsilon};
+    norm_ = register_module("norm", std::make_shared<nn::Norm>(head_dim_, options));
+  }
+  if (config.output_scale != OutputScale::none) {
+    scale_ = linear("scale", config.output_scale == OutputScale::per_head ? config.num_heads : 1, true);
+    if (config.zero_output_scale) nn::init_zero(*scale_);
+  }
+}
+
+std::unique_ptr<State> Lact::initial_state(int64_t batch) {
+  auto state = std::make_unique<LactState>();
+  state->memory = start_memory(config_.update, initial_weights_->forward(batch));
+  const auto no_tokens = [&](int64_t channels) {
+    return at::empty({batch, config_.num_heads, 0, channels}, rate_->weight.options()).detach();
+  };
+  state->k = state->v = no_tokens(head_dim_);
+  state->rates.assign(shapes_.size(), no_tokens(config_.rate_channels));
+  if (momentum_) state->beta = no_tokens(1);
+  return state;
+}
+
+at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
+  const profile::Scope part("memory preparation");
+  auto& state = dynamic_cast<LactState&>(any_state);
+  nn::ActivationCheckpointing checkpointing(checkpoint_activations_ && layout.keeps_nothing());
+  ScanInputs inputs = written(in, layout, checkpointing);
+  inputs.q = prepare(in.q, layout, checkpointing);
+  inputs.first_query = layout.begin;
+  join(state, inputs);
+  const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
+  checkpointing.free_until_backward_of(read);
+  keep(state, inputs.first_key, layout.keep_writes_from);
+  return finish(read, in.x);
+}
+
+void Lact::collect(const Projected& in, const SequenceLayout& layout, State& any_state) {
+  const profile::Scope part("memory preparation");
+  auto& state = dynamic_cast<LactState&>(any_state);
+  nn::ActivationCheckpointing kept(false);
+  ttt::collect(rule_, written(in, layout, kept), state.memory, state.collected);
+}
+
+void Lact::write_collected(State& any_state) {
+  auto& state = dynamic_cast<LactState&>(any_state);
+  ttt::write_collected(rule_, state.memory, state.collected);
+}
+
+at::Tensor Lact::read(const Projected& in, const SequenceLayout& layout, const State& any_state) {
+  const profile::Scope part("memory preparation");
+  at::NoGradGuard no_grad;
+  const auto& state = dynamic_cast<const LactState&>(any_state);
+  nn::ActivationCheckpointing kept(false);
+  return finish(ttt::read(rule_, prepare(in.q, layout, kept), state.memory), in.x);
+}
+
+ScanInputs Lact::written(const Projected& in, const SequenceLayout& layout,
+                         nn::ActivationCheckpointing& checkpointing) const {
+  ScanInputs inputs;
+  inputs.k = prepare(in.k, layout, checkpointing);
+  const auto silu = [](const std::vector<at::Tensor>& x) { return at::silu(x[0]); };
+  inputs.v = to_heads(config_.silu_v ? checkpointing.run(silu, {in.v}) : in.v, config_.num_heads);
+  const auto widened = [](const std::vector<at::Tensor>& x) { return ops::at_least_float(x[0]); };
+  const bool wide = in.x.scalar_type() == ops::wide_type(in.x.scalar_type());
+  const at::Tensor x = wide ? in.x : checkpointing.run(widened, {in.x});
+  inputs.rates = rates(x);
+  if (momentum_) inputs.beta = at::sigmoid(momentum_->forward(x)).transpose(1, 2).unsqueeze(3);
+  inputs.first_key = layout.begin;
+  return inputs;
+}
+
+at::Tensor Lact::prepare(const at::Tensor& qk, const SequenceLayout& layout,
+                         nn::ActivationCheckpointing& checkpointing) const {
+  const at::Tensor prepared =
+      config_.prepare_qk.empty() ? qk : checkpointing.run(preparation(layout, qk.device()), {qk});
+  return to_heads(prepared, config_.num_heads);
+}
+
+nn::ActivationCheckpointing::Function Lact::preparation(const SequenceLayout& layout,
+                                                        at::Device device) const {
+  const auto& steps = config_.prepare_qk;
+  std::vector<std::function<at::Tensor(const at::Tensor&)>> functions;
+  const auto by_head = [](int64_t heads, const auto& function) {
+    return [heads, function](const at::Tensor& x) { return function(split_heads(x, heads)).flatten(2); };
+  };
+  for (size_t i = 0; i < steps.size(); ++i) {
+    switch (steps[i]) {
+      case Preparation::silu:
+        if (i + 1 < steps.size() && steps[i + 1] == Preparation::l2_norm) {
+          functions.push_back(by_head(config_.num_heads, [epsilon = config_.l2_epsilon](const at::Tensor& x) {
+            return ops::silu_l2_normalize(x, epsilon);
+          }));
+          ++i;
+        } else {
+          functions.push_back([](const at::Tensor& x) { return at::silu(x); });
+        }
+        break;
+      case Preparation::l2_norm:
+        functions.push_back(by_head(config_.num_heads, [epsilon = config_.l2_epsilon](const at::Tensor& x) {
+          return ops::l2_normalize(x, epsilon);
+        }));
+        break;
+      case Preparation::rope: {
+        const int64_t width = head_dim_ * config_.num_heads / config_.rope_heads;
+        functions.push_back(by_head(
+            config_.rope_heads,
+            [table = layout.rope_table(width, config_.rope, device),
+             pairs = config_.rope.pairs](const at::Tensor& x) { return ops::rope(x, table, pairs); }));
+        break;
+      }
+    }
+  }
+  return [functions](const std::vector<at::Tensor>& in) {
+    at::Tensor x = in[0];
+    for (const auto& function : functions) x = function(x);
+    return x;
+  };
+}
+
+// rate = softplus(Linear(x) + softplus⁻¹(base_rate)); x in float32 or wider.
+Matrices Lact::rates(const at::Tensor& x) const {
+  const auto matrices = int64_t(shapes_.size());
+  const at::Tensor raw = rate_->forward(x) + inverse_softplus(config_.base_rate);
+  const bool by_head = config_.rate_order == RateOrder::by_head;
+  const at::Tensor all =
+      at::softplus(raw).unflatten(-1, {by_head ? config_.num_heads : matrices,
+                                       by_head ? matrices : config_.num_heads, config_.rate_channels});
+  Matrices rates;
+  for (const auto& rate : all.unbind(by_head ? 3 : 2)) rates.push_back(rate.transpose(1, 2));
+  return rates;
+}
+
+at::Tensor Lact::finish(const at::Tensor& read, const at::Tensor& x) const {
+  std::vector<at::Tensor> inputs = {read};
+  if (scale_) inputs.push_back(scale_->forward(x));
+  const auto run = [norm = norm_, factor = config_.output_factor,
+                    type = x.scalar_type()](const std::vector<at::Tensor>& in) {
+    at::Tensor out = norm ? norm->forward(in[0]) : in[0];
+    // [B, T, H or 1] -> [B, H or 1, T, 1]
+    if (in.size() > 1) out = out * at::silu(in[1]).transpose(1, 2).unsqueeze(3);
+    if (factor != 1) out = out * factor;
+    return out.transpose(1, 2).flatten(2).to(type);
+  };
+  // The memory of the result is its readers' affair; this is only about what lies between.
+  const bool changes = norm_ || scale_ || config_.output_factor != 1;
+  return nn::ActivationCheckpointing(checkpoint_activations_ && changes).run(run, inputs);
+}
+
+}  // namespace lact::ttt

@@ -1,0 +1,128 @@
+// What a run would take. Memory is estimated from the sizes of what is kept for the backward pass; the speed
+// is measured on one sequence where that is quick, and otherwise assumed.
+#include <ATen/ATen.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "lact/base/format.h"
+#include "lact/base/threads.h"
+#include "lact/ops/dispatch/paths.h"
+#include "lact/tasks/lm/training/run.h"
+#include "lact/train/peak.h"
+
+namespace lact::train {
+
+namespace {
+
+constexpr double kAssumedShare = 0.3;  // of the machine's peak
+constexpr double kLongestProbe = 10;   // seconds
+constexpr double kLargestProbe = 2e9;  // bytes
+constexpr double kFloat = 4;
+
+/// Activations of one block that the backward pass needs, in elements for a sequence of `length` tokens.
+double block_activations(const models::LmConfig& model, double length, nn::Recompute recompute) {
+  const bool cheap_ones = recompute == nn::Recompute::none || recompute == nn::Recompute::blocks;
+  const auto width = double(model.model_dim), hidden = double(model.feed_forward.hidden_dim);
+  // Inputs of both halves, q, k, v, what attention found, the mixer's sum; gate and up.
+  double elements = length * (7 * width + 2 * hidden);
+  // Normed inputs, rotated q and k; the gated layer.
+  if (cheap_ones) elements += length * (4 * width + hidden);
+  if (!ops::fused_paths()) {
+    // Scores and their softmax: each query sees up to a window, rounded up to whole blocks.
+    elements += length * double(model.layer.attention.num_heads) * 2 * 2 *
+                std::min(length, double(model.window_size));
+  }
+  if (model.layer.memory_kind == models::MemoryKind::none) return elements;
+  const auto cost = models::fast_weight_cost(model.model_dim, model.layer);
+  // What was read, and the hidden layers of reading and writing.
+  const double hidden_layers = recompute == nn::Recompute::memory ? 0 : 5;
+  elements += length * width * (1 + hidden_layers * model.layer.memory.hidden_multiple);
+  // Scaled and prepared q and k, v, a float32 copy of the input, the normed output.
+  if (cheap_ones) elements += length * 8 * width;
+  const double updates = std::ceil(length / double(model.chunk_size)) - 1;
+  const double per_update = model.layer.memory.update.muon && recompute != nn::Recompute::memory
+                                ? 6 + 5 * double(model.layer.memory.update.newton_schulz.steps)
+                                : 6;
+  return elements + updates * per_update * double(cost.state);
+}
+
+struct Estimate {
+  double parameters, weights, activations;
+  double bytes() const { return weights + activations; }
+};
+
+Estimate estimate(const LmRun& run) {
+  const auto cost = models::cost(run.model);
+  const auto parameters = double(cost.total().parameters);
+  const auto tokens = double(run.batches.length), rows = double(run.batches.batch);
+  // Weights, gradients, two moments, and the moving average.
+  const double copies = 4 + (run.training.ema > 0 ? 1 : 0);
+  const double block = rows * block_activations(run.model, tokens, run.recompute);
+  const double between = rows * tokens * double(run.model.model_dim);
+  const auto layers = double(run.model.num_layers);
+  double activations = run.recompute == nn::Recompute::blocks ? block + layers * between : layers * block;
+  // Logits and their gradient, a stretch at a time.
+  activations += 3 * std::min(rows * tokens * double(run.model.vocabulary_size), double(1 << 24));
+  const double scale = run.precision == Precision::bf16 ? 0.6 : 1;
+  return {parameters, copies * parameters * kFloat, activations * kFloat * scale};
+}
+
+/// Tokens per second of one forward and backward pass over one sequence.
+double probe(const LmRun& run) {
+  models::LanguageModel model(run.model);
+  model.set_compute_type(compute_type(run.precision));
+  model.set_recompute(run.recompute);
+  const at::Tensor ids = at::randint(run.model.vocabulary_size, {1, run.batches.length}, at::kLong);
+  double best = 0;
+  for (int i = 0; i < 2; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    model.logits(model.hidden(ids)).logsumexp(-1).mean().backward();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best = std::max(best, double(run.batches.length) / seconds);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string plan_text(const LmRun& run) {
+  run.model.check();
+  run.training.check();
+  run.batches.check();
+  const Estimate memory = estimate(run);
+  const double per_token = 3 * models::cost(run.model).total().flops;
+  const auto tokens_per_step = double(run.batches.batch * run.batches.length * run.training.accumulate);
+  const double tokens = tokens_per_step * double(run.training.steps);
+  const double peak = measured_peak();
+
+  double speed = kAssumedShare * peak / per_token;
+  std::string how =
+      fmt::format("assumed: {:.0f}% of the measured {:.0f} GFLOP/s", 100 * kAssumedShare, peak / 1e9);
+  const bool quick = double(run.batches.length) / speed < kLongestProbe && memory.bytes() < kLargestProbe;
+  if (quick) {
+    speed = probe(run);
+    how = fmt::format("measured on one sequence: {:.0f}% of the machine's {:.0f} GFLOP/s",
+                      100 * speed * per_token / peak, peak / 1e9);
+  }
+  std::string text;
+  const auto line = [&](const char* name, const std::string& value) {
+    text += fmt::format("{:<14}{}\n", name, value);
+  };
+  line("model", fmt::format("{} parameters, {} blocks of width {}", format_count(memory.parameters),
+                            run.model.num_layers, run.model.model_dim));
+  line("step",
+       fmt::format("{} sequences of {} tokens, {} tokens in all", run.batches.batch * run.training.accumulate,
+                   run.batches.length, format_count(tokens_per_step)));
+  line("run", fmt::format("{} steps, {} tokens", run.training.steps, format_count(tokens)));
+  line("memory", fmt::format("about {}: {} weights, gradients and moments, {} activations",
+                             format_bytes(memory.bytes()), format_bytes(memory.weights),
+                             format_bytes(memory.activations)));
+  line("work", fmt::format("{} operations per token, {} in all", format_count(per_token),
+                           format_count(per_token * tokens)));
+  line("speed", fmt::format("{} tokens/s, {}", format_count(speed), how));
+  line("time", fmt::format("about {} on {} cores", format_duration(tokens / speed), threads_in_use()));
+  return text;
+}
+
+}  // namespace lact::train

@@ -1,0 +1,54 @@
+// The web viewer: a page on which one flies through a scene that a FrameSource renders.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "lact/serve/http_server.h"
+#include "lact/tasks/nvs/serving/frame_request.h"
+#include "lact/tasks/nvs/serving/frame_source.h"
+#include "lact/tasks/nvs/serving/latest_requests.h"
+
+namespace lact::serve {
+
+struct ViewerOptions {
+  ServerOptions server;
+  int64_t max_side = 2048;  ///< of a frame
+  int jpeg_quality = 90;
+};
+
+/// Over the WebSocket /frames, text from the page is a frame request (frame_request.h). Back come
+///   text:    {"type": "scene", "name", "details", "size_multiple", "full_side", "max_side", "cameras"}, once
+///   at the start
+///            {"type": "error", "message"}
+///   binary:  uint32 (little endian) n, n bytes of JSON {"id", "width", "height", "render_ms", "type":
+///   "image/jpeg"},
+///            the picture
+class Viewer {
+ public:
+  /// The page can be opened from now on. `source` must outlive the viewer.
+  Viewer(FrameSource& source, ViewerOptions options);
+
+  /// Renders on the calling thread until `done`, which is asked between frames and ten times a second.
+  void run(const std::function<bool()>& done);
+
+  std::string url() const { return server_.url(); }
+
+ private:
+  void receive(Peer peer, const std::string& message);
+  std::string frame(const FrameRequest& request);
+  ServerHandlers handlers();
+
+  FrameSource& source_;
+  const ViewerOptions options_;
+  FrameLimits limits_;
+  std::string scene_json_;
+  LatestRequests requests_;
+  HttpServer server_;  // last: its thread uses everything above
+};
+
+/// Prints "viewer: http://127.0.0.1:PORT/" to stdout and serves until Ctrl-C. Returns the program's exit
+/// code.
+int run_viewer(FrameSource& source, const ViewerOptions& options);
+
+}  // namespace lact::serve

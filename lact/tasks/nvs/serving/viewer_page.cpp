@@ -1,0 +1,15 @@
+#include "lact/tasks/nvs/serving/viewer_page.h"
+
+namespace lact::serve {
+
+namespace {
+
+constexpr unsigned char kViewerPage[] = {
+#include "lact/tasks/nvs/serving/viewer_page.inc"
+};
+
+}  // namespace
+
+std::string_view viewer_page() { return {reinterpret_cast<const char*>(kViewerPage), sizeof(kViewerPage)}; }
+
+}  // namespace lact::serve

@@ -1,0 +1,66 @@
+#include "lact/tasks/nvs/session.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "lact/base/error.h"
+#include "lact/data/views/camera_file.h"
+#include "lact/data/views/preprocess.h"
+#include "lact/io/picture_sheet.h"
+
+namespace lact::serve {
+
+namespace {
+
+data::Camera input_camera(const models::NvsScene& scene, size_t index, const std::string& name) {
+  const at::Tensor intrinsics = scene.intrinsics[int64_t(index)].to(at::kDouble),
+                   pose = scene.camera_to_world[int64_t(index)].to(at::kDouble);
+  data::Camera camera;
+  camera.width = scene.sizes[index].width;
+  camera.height = scene.sizes[index].height;
+  camera.fx = intrinsics[0].item<double>();
+  camera.fy = intrinsics[1].item<double>();
+  camera.cx = intrinsics[2].item<double>();
+  camera.cy = intrinsics[3].item<double>();
+  for (int64_t i = 0; i < 4; ++i)
+    for (int64_t j = 0; j < 4; ++j) camera.camera_to_world[size_t(i)][size_t(j)] = pose[i][j].item<double>();
+  const std::string where = fmt::format("{}: view {}", name, index);
+  data::check_intrinsics(camera, where);
+  data::check_pose(camera.camera_to_world, where);
+  return camera;
+}
+
+}  // namespace
+
+NvsSource::NvsSource(std::shared_ptr<models::NvsModel> model, models::NvsScene scene,
+                     NvsSourceOptions options)
+    : model_(std::move(model)),
+      scene_(std::move(scene)),
+      options_(std::move(options)),
+      frame_{scene_.world_to_scene, scene_.scale} {
+  data::check_pose(frame_.world_to_scene, options_.name + ": the frame of the scene");
+  for (size_t i = 0; i < scene_.sizes.size(); ++i) cameras_.push_back(input_camera(scene_, i, options_.name));
+  LACT_CHECK(!cameras_.empty(), "{}: the scene has no input views", options_.name);
+  if (options_.full_side == 0) options_.full_side = std::max(cameras_.front().height, cameras_.front().width);
+  data::check_patches(options_.full_side, options_.full_side, patch_size());
+}
+
+SceneDescription NvsSource::describe() const {
+  SceneDescription description;
+  description.name = options_.name;
+  description.details = fmt::format("{} input views, {} layers of width {}", cameras_.size(),
+                                    model_->config().num_layers, model_->config().model_dim);
+  description.cameras = cameras_;
+  description.size_multiple = patch_size();
+  description.full_side = options_.full_side;
+  return description;
+}
+
+at::Tensor NvsSource::render(const data::Camera& camera) {
+  data::check_patches(camera.height, camera.width, patch_size());
+  return io::to_bytes(model_->render(*scene_.state, data::intrinsics_of({camera})[0],
+                                     data::camera_to_world_of({camera})[0], camera.height, camera.width));
+}
+
+}  // namespace lact::serve

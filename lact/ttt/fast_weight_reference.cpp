@@ -1,0 +1,56 @@
+#include <ATen/ATen.h>
+
+#include "lact/ttt/fast_weight.h"
+
+namespace lact::ops::reference {
+
+namespace {
+
+/// x Wᵀ, in the dtype of x.
+at::Tensor project(const at::Tensor& x, const at::Tensor& weight) {
+  return at::matmul(x, weight.to(x.scalar_type()).transpose(-2, -1));
+}
+
+/// Σ_t δ_t (rate_t ∘ input_t)ᵀ: [..., out, in].
+at::Tensor outer_sum(const at::Tensor& delta, const at::Tensor& rate, const at::Tensor& input) {
+  return at::matmul(delta.transpose(-2, -1), (input * rate).to(delta.scalar_type()));
+}
+
+/// d silu(x) / dx = σ(x) (1 + x (1 - σ(x)))
+at::Tensor silu_slope(const at::Tensor& x) {
+  const at::Tensor sigma = at::sigmoid(x);
+  return sigma * (1 + x * (1 - sigma));
+}
+
+}  // namespace
+
+at::Tensor swiglu_apply(const SwigluMatrices& weights, const at::Tensor& x) {
+  return project(at::silu(project(x, weights.gate)) * project(x, weights.up), weights.down);
+}
+
+SwigluMatrices swiglu_descent(const SwigluMatrices& weights, const at::Tensor& k,
+                              const at::Tensor& output_gradient, const SwigluMatrices& rates) {
+  // Forward with the keys; f(k) itself is not needed.
+  const at::Tensor gate = project(k, weights.gate);
+  const at::Tensor up = project(k, weights.up);
+  const at::Tensor hidden = at::silu(gate) * up;
+
+  // Backward from the output_gradient on f(k).
+  const at::Tensor output_gradient_hidden =
+      at::matmul(output_gradient, weights.down.to(output_gradient.scalar_type()));
+  const at::Tensor output_gradient_gate = output_gradient_hidden * up * silu_slope(gate);
+  const at::Tensor output_gradient_up = output_gradient_hidden * at::silu(gate);
+
+  const at::ScalarType type = weights.gate.scalar_type();
+  return {.gate = outer_sum(output_gradient_gate, rates.gate, k).to(type),
+          .down = outer_sum(output_gradient, rates.down, hidden).to(type),
+          .up = outer_sum(output_gradient_up, rates.up, k).to(type)};
+}
+
+at::Tensor linear_apply(const at::Tensor& weight, const at::Tensor& x) { return project(x, weight); }
+
+at::Tensor linear_descent(const at::Tensor& k, const at::Tensor& output_gradient, const at::Tensor& rate) {
+  return outer_sum(output_gradient, rate, k);
+}
+
+}  // namespace lact::ops::reference

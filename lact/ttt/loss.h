@@ -1,0 +1,31 @@
+// What a fast-weight network is trained to do with a (key, value) pair. A loss only has to say its gradient
+// on f(k), negated: the direction of descent. A new one is one new file in losses/ that defines `const
+// FastWeightLoss& <file name>_loss()`.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <vector>
+
+namespace lact::ttt {
+
+class FastWeightLoss {
+ public:
+  virtual ~FastWeightLoss() = default;
+
+  /// Whether `output_gradient` looks at the prediction; the dot-product loss does not, which saves a third of
+  /// the forward pass.
+  virtual bool needs_prediction() const = 0;
+
+  /// Whether the output_gradient is the value itself, as the fused scan expects it.
+  virtual bool output_gradient_is_value() const { return false; }
+
+  /// -∂L(f(k), v)/∂f(k), per token: [B, H, T, out]. The prediction is undefined unless it is needed.
+  virtual at::Tensor output_gradient(const at::Tensor& prediction, const at::Tensor& v) const = 0;
+};
+
+const FastWeightLoss& loss(const std::string& name);
+std::vector<std::string> loss_names();
+
+}  // namespace lact::ttt

@@ -1,0 +1,28 @@
+#include "lact/ttt/network.h"
+
+#include "lact/ttt/name_table.h"
+
+namespace lact::ttt {
+
+// networks.inc lists the files of networks/ as LACT_NETWORK(file name); the build writes it.
+#define LACT_NETWORK(name) const FastWeightNetwork& name##_network();
+#include "lact/ttt/networks.inc"
+#undef LACT_NETWORK
+
+namespace {
+const NameTable<FastWeightNetwork>& networks() {
+  static const NameTable<FastWeightNetwork> rows = {
+#define LACT_NETWORK(name) {#name, &name##_network},
+#include "lact/ttt/networks.inc"
+#undef LACT_NETWORK
+  };
+  return rows;
+}
+}  // namespace
+
+const FastWeightNetwork& network(const std::string& name) {
+  return find(networks(), "fast-weight network", name);
+}
+std::vector<std::string> network_names() { return names(networks()); }
+
+}  // namespace lact::ttt

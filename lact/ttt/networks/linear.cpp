@@ -1,0 +1,39 @@
+// f(x) = W · x.
+#include "lact/ttt/fast_weight.h"
+#include "lact/ttt/network.h"
+
+namespace lact::ttt {
+
+namespace {
+
+class Linear final : public FastWeightNetwork {
+ public:
+  std::vector<MatrixShape> matrices(int64_t in, int64_t /*hidden*/, int64_t out) const override {
+    return {{"weight", out, in}};
+  }
+
+  at::Tensor apply(const Matrices& weights, const at::Tensor& x) const override {
+    return ops::linear_apply(weights.at(0), x);
+  }
+
+  Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& output_gradient,
+                   const Matrices& rates) const override {
+    return {ops::linear_descent(weights.at(0), k, output_gradient, rates.at(0))};
+  }
+
+  double descent_passes() const override { return 1; }
+
+  std::unique_ptr<ops::fused::FastWeightPasses> passes(const ops::fused::NetworkSizes& sizes,
+                                                       bool bf16) const override {
+    return ops::fused::linear_passes(sizes, bf16);
+  }
+};
+
+}  // namespace
+
+const FastWeightNetwork& linear_network() {
+  static const Linear instance;
+  return instance;
+}
+
+}  // namespace lact::ttt

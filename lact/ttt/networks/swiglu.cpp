@@ -1,0 +1,44 @@
+// f(x) = down · (silu(gate · x) ∘ (up · x)), without biases (paper eq. 5). The order gate, down, up is that
+// of the paper's W1, W2, W3 and of the authors' w0, w1, w2.
+#include "lact/ttt/fast_weight.h"
+#include "lact/ttt/network.h"
+
+namespace lact::ttt {
+
+namespace {
+
+ops::SwigluMatrices named(const Matrices& m) { return {.gate = m.at(0), .down = m.at(1), .up = m.at(2)}; }
+
+class Swiglu final : public FastWeightNetwork {
+ public:
+  std::vector<MatrixShape> matrices(int64_t in, int64_t hidden, int64_t out) const override {
+    return {{"gate", hidden, in}, {"down", out, hidden, /*reads_tokens=*/false}, {"up", hidden, in}};
+  }
+
+  at::Tensor apply(const Matrices& weights, const at::Tensor& x) const override {
+    return ops::swiglu_apply(named(weights), x);
+  }
+
+  Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& output_gradient,
+                   const Matrices& rates) const override {
+    auto [gate, down, up] = ops::swiglu_descent(named(weights), k, output_gradient, named(rates));
+    return {gate, down, up};
+  }
+
+  // Two products forward, four backward, over three matrices.
+  double descent_passes() const override { return 2; }
+
+  std::unique_ptr<ops::fused::FastWeightPasses> passes(const ops::fused::NetworkSizes& sizes,
+                                                       bool bf16) const override {
+    return ops::fused::swiglu_passes(sizes, bf16);
+  }
+};
+
+}  // namespace
+
+const FastWeightNetwork& swiglu_network() {
+  static const Swiglu instance;
+  return instance;
+}
+
+}  // namespace lact::ttt

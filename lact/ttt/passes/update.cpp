@@ -1,0 +1,157 @@
+#include "lact/ttt/passes/update.h"
+
+#include <ATen/ATen.h>
+
+#include "lact/kernels/row_steps.h"
+#include "lact/ops/dispatch/work_items.h"
+
+namespace lact::ttt::fused {
+
+namespace {
+
+/// Calls body(first row, rows) for all rows of [heads, rows, columns].
+template <class Body>
+void for_each_rows(const at::Tensor& matrices, const Body& body) {
+  constexpr int64_t kRows = 64;
+  const int64_t rows = matrices.size(0) * matrices.size(1);
+  ops::for_each_item((rows + kRows - 1) / kRows, [&](int64_t item, int64_t) {
+    body(item * kRows, std::min(kRows, rows - item * kRows));
+  });
+}
+
+const float* at_row(const at::Tensor& matrices, int64_t row) {
+  return matrices.data_ptr<float>() + row * matrices.size(2);
+}
+float* to_row(const at::Tensor& matrices, int64_t row) { return const_cast<float*>(at_row(matrices, row)); }
+
+at::Tensor per_row(const at::Tensor& matrices) {
+  return at::empty({matrices.size(0), matrices.size(1)}, matrices.options());
+}
+
+at::Tensor row_norms(const at::Tensor& matrices) {
+  const at::Tensor norms = per_row(matrices);
+  for_each_rows(matrices, [&](int64_t row, int64_t rows) {
+    kernels::row_steps_kernels().norms(at_row(matrices, row), rows, matrices.size(2),
+                                       norms.data_ptr<float>() + row);
+  });
+  return norms;
+}
+
+ops::fused::NewtonSchulzPrecision newton_schulz_precision(const UpdatePrecision& precision) {
+  return {precision.bf16 && kernels::multiplies_pairs(), precision.bf16 ? at::kBFloat16 : at::kFloat};
+}
+
+void add(at::Tensor& sum, const at::Tensor& term) { sum = sum.defined() ? sum + term : term; }
+
+}  // namespace
+
+UpdateTape step(FlatMemory& memory, const UpdateRule& rule, const PerMatrix& direction,
+                const at::Tensor& decay, const UpdatePrecision& precision) {
+  UpdateTape tape;
+  tape.decay = decay;
+  for (size_t i = 0; i < direction.size(); ++i) {
+    // M ← mean(β) M + g
+    at::Tensor moment = direction[i];
+    if (rule.momentum) {
+      tape.momentum_before.push_back(memory.momentum[i]);
+      moment = at::addcmul(direction[i], memory.momentum[i], decay.view({-1, 1, 1}));
+      memory.momentum[i] = moment;
+    }
+    at::Tensor along = moment;
+    if (rule.muon) {
+      auto pass = ops::fused::newton_schulz_forward(moment, rule.newton_schulz,
+                                                    newton_schulz_precision(precision), precision.keep);
+      along = pass.result;
+      tape.steps_from.push_back(moment);
+      tape.iterates.push_back(pass.iterates);
+    }
+
+    const bool accumulates = rule.norm_placement == NormPlacement::pre;
+    const at::Tensor stored = accumulates ? memory.accumulated[i] : memory.weights[i];
+    if (rule.norm_placement == NormPlacement::none) {
+      memory.weights[i] = stored + along;
+      continue;
+    }
+    at::Tensor target = memory.initial_norms[i];
+    if (rule.norm_target == NormTarget::previous) {
+      target = row_norms(stored);
+      tape.stored_before.push_back(stored);
+    }
+    const at::Tensor weight = at::empty_like(stored), norms = per_row(stored);
+    const at::Tensor moved = accumulates ? at::empty_like(stored) : at::Tensor();
+    for_each_rows(stored, [&](int64_t row, int64_t rows) {
+      kernels::row_steps_kernels().step({rows, stored.size(2), at_row(stored, row), at_row(along, row),
+                                         target.data_ptr<float>() + row, float(rule.norm_epsilon),
+                                         accumulates ? to_row(moved, row) : nullptr, to_row(weight, row),
+                                         norms.data_ptr<float>() + row});
+    });
+    memory.weights[i] = weight;
+    if (accumulates) memory.accumulated[i] = moved;
+    tape.norms.push_back(norms);
+    tape.targets.push_back(target);
+  }
+  tape.weights = memory.weights;
+  return tape;
+}
+
+DirectionGradients step_backward(MemoryGradients& gradients, const UpdateRule& rule, const UpdateTape& tape,
+                                 const UpdatePrecision& precision) {
+  DirectionGradients result;
+  const bool accumulates = rule.norm_placement == NormPlacement::pre;
+  for (size_t i = 0; i < tape.weights.size(); ++i) {
+    const at::Tensor& weight = tape.weights[i];
+    at::Tensor& stored_gradient = accumulates ? gradients.accumulated[i] : gradients.weights[i];
+    at::Tensor weight_gradient = gradients.weights[i];
+    at::Tensor moved_gradient = weight_gradient;
+    if (rule.norm_placement != NormPlacement::none &&
+        (weight_gradient.defined() || stored_gradient.defined())) {
+      if (!weight_gradient.defined()) weight_gradient = at::zeros_like(weight);
+      weight_gradient = weight_gradient.contiguous();
+      const at::Tensor extra =
+          accumulates && stored_gradient.defined() ? stored_gradient.contiguous() : at::Tensor();
+      const at::Tensor target_gradient = per_row(weight);
+      moved_gradient = at::empty_like(weight);
+      for_each_rows(weight, [&](int64_t row, int64_t rows) {
+        kernels::row_steps_kernels().step_backward(
+            {rows, weight.size(2), at_row(weight, row), tape.norms[i].data_ptr<float>() + row,
+             tape.targets[i].data_ptr<float>() + row, float(rule.norm_epsilon), at_row(weight_gradient, row),
+             extra.defined() ? at_row(extra, row) : nullptr, to_row(moved_gradient, row),
+             target_gradient.data_ptr<float>() + row});
+      });
+      if (rule.norm_target == NormTarget::initial) {
+        add(gradients.initial_norms[i], target_gradient);
+        stored_gradient = moved_gradient;
+      } else {
+        // d|w| = w / |w|
+        stored_gradient = moved_gradient;
+        if (!rule.detach_norm) {
+          const at::Tensor share = target_gradient / tape.targets[i].clamp_min(1e-30);
+          stored_gradient = at::addcmul(moved_gradient, tape.stored_before[i], share.unsqueeze(2));
+        }
+      }
+      if (accumulates) gradients.weights[i] = at::Tensor();
+    }
+
+    at::Tensor moment_gradient = moved_gradient;
+    if (rule.muon && moved_gradient.defined()) {
+      moment_gradient = ops::fused::newton_schulz_backward(tape.steps_from[i], tape.iterates[i],
+                                                           moved_gradient.contiguous(), rule.newton_schulz,
+                                                           newton_schulz_precision(precision));
+    }
+    if (rule.momentum) {
+      at::Tensor& later = gradients.momentum[i];
+      if (later.defined()) moment_gradient = moment_gradient.defined() ? moment_gradient + later : later;
+      if (moment_gradient.defined()) {
+        const int64_t heads = moment_gradient.size(0);
+        const at::Tensor along =
+            at::bmm(moment_gradient.reshape({heads, 1, -1}), tape.momentum_before[i].reshape({heads, -1, 1}));
+        add(result.decay, along.view({heads}));
+        later = moment_gradient * tape.decay.view({-1, 1, 1});
+      }
+    }
+    if (moment_gradient.defined()) result.direction.push_back(moment_gradient.contiguous());
+  }
+  return result;
+}
+
+}  // namespace lact::ttt::fused

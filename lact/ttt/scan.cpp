@@ -1,0 +1,53 @@
+#include "lact/ttt/scan.h"
+
+#include <ATen/ATen.h>
+
+#include "lact/base/error.h"
+#include "lact/base/profile.h"
+#include "lact/ops/dispatch/paths.h"
+
+namespace lact::ttt {
+
+namespace {
+
+Range positions(const at::Tensor& tokens, int64_t first) { return {first, first + tokens.size(-2)}; }
+
+}  // namespace
+
+void check_scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                const Memory& memory) {
+  const int64_t keys = inputs.k.size(-2);
+  const auto check_tokens = [&](const at::Tensor& x, const char* name) {
+    LACT_CHECK(x.size(-2) == keys, "[ttt] there are {} keys but {} {}", keys, x.size(-2), name);
+  };
+  check_tokens(inputs.v, "values");
+  LACT_CHECK(inputs.rates.size() == memory.weights.size(), "[ttt] there are {} rates for {} matrices",
+             inputs.rates.size(), memory.weights.size());
+  for (const auto& rate : inputs.rates) check_tokens(rate, "rates");
+  LACT_CHECK(rule.update.momentum == inputs.beta.defined(), "[ttt] the rule has {}momentum but beta is {}",
+             rule.update.momentum ? "" : "no ", inputs.beta.defined() ? "given" : "missing");
+  if (inputs.beta.defined()) check_tokens(inputs.beta, "betas");
+  // One NaN rate would destroy the memory of everything before it. Reading uses none.
+  if (std::none_of(schedule.begin(), schedule.end(),
+                   [](const Step& step) { return updates(step.operation); })) {
+    return;
+  }
+  for (const auto& rate : inputs.rates) {
+    if (!at::isfinite(rate.detach()).all().item<bool>()) {
+      throw NonFinite("[ttt] the learning rates contain NaN or infinity");
+    }
+  }
+  check_schedule(schedule, positions(inputs.q, inputs.first_query), positions(inputs.k, inputs.first_key));
+}
+
+at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                Memory& memory) {
+  const profile::Scope part("fast weights");
+  check_scan(rule, schedule, inputs, memory);
+  if (ops::fused_paths() && fused::fits(rule, schedule, inputs, memory)) {
+    return fused::scan(rule, schedule, inputs, memory);
+  }
+  return reference::scan(rule, schedule, inputs, memory);
+}
+
+}  // namespace lact::ttt

@@ -1,0 +1,348 @@
+// The whole scan as one autograd function: chunk loop, momentum, orthogonalisation and norms, forward and
+// back. Between the passes there is one copy of the weights per update; hidden layers and iterates are kept
+// for the way back, or computed again (FastWeightRule::recompute), which makes the memory independent of the
+// chunks' length.
+#include <ATen/ATen.h>
+#include <torch/autograd.h>
+#include <torch/custom_class.h>
+
+#include "lact/base/error.h"
+#include "lact/ttt/flat.h"
+#include "lact/ttt/passes/update.h"
+#include "lact/ttt/scan.h"
+
+namespace lact::ttt::fused {
+
+namespace {
+
+using ops::HeadTokens;
+using ops::fused::FastWeightPasses;
+using ops::fused::ReadChunk;
+using ops::fused::WrittenChunk;
+using torch::autograd::variable_list;
+
+/// What is done with one version of the weights: tokens are read, then tokens are written, or one of the two.
+/// With what the way back needs. Ranges count from the first query or key.
+struct Move {
+  Range read = {}, written = {};
+  size_t version = 0;
+  ops::fused::KeptChunk kept = {};
+  UpdateTape update = {};  ///< of a write
+};
+
+/// Everything that is not a tensor of the graph.
+struct Tape : torch::CustomClassHolder {
+  UpdateRule rule;
+  size_t matrices = 0;
+  UpdatePrecision precision;
+  std::unique_ptr<FastWeightPasses> passes;
+  std::vector<Move> moves;
+  std::vector<PerMatrix> versions;
+  bool needs_gradient = false;
+  bool keep = false;
+};
+
+/// The tensors of a scan in the order in which autograd sees them.
+struct Tensors {
+  at::Tensor q, k, v, beta;
+  Matrices rates;
+  Memory memory;
+
+  variable_list list() const {
+    variable_list all = {q, k, v};
+    for (const auto* group :
+         {&rates, &memory.weights, &memory.initial_norms, &memory.momentum, &memory.accumulated}) {
+      all.insert(all.end(), group->begin(), group->end());
+    }
+    if (beta.defined()) all.push_back(beta);
+    return all;
+  }
+
+  static Tensors from(const variable_list& all, const Tape& tape) {
+    size_t next = 3;
+    const auto take = [&](bool present) {
+      Matrices group;
+      for (size_t i = 0; present && i < tape.matrices; ++i) group.push_back(all[next++]);
+      return group;
+    };
+    Tensors tensors;
+    tensors.q = all[0], tensors.k = all[1], tensors.v = all[2];
+    tensors.rates = take(true);
+    tensors.memory.weights = take(true);
+    tensors.memory.initial_norms = take(true);
+    tensors.memory.momentum = take(tape.rule.momentum);
+    tensors.memory.accumulated = take(tape.rule.norm_placement == NormPlacement::pre);
+    if (tape.rule.momentum) tensors.beta = all[next];
+    return tensors;
+  }
+};
+
+/// Tokens [B, H, T, D] laid out as [B, T, H, D], as the layer goes on with them; zeros where no move writes.
+at::Tensor token_room(const at::Tensor& like, int64_t width, const Tape& tape, Range Move::*tokens) {
+  int64_t covered = 0;
+  for (const auto& move : tape.moves) covered += (move.*tokens).size();
+  const std::vector<int64_t> sizes = {like.size(0), like.size(2), like.size(1), width};
+  const auto options = like.options();
+  return (covered < like.size(2) ? at::zeros(sizes, options) : at::empty(sizes, options)).transpose(1, 2);
+}
+
+Range shifted(Range tokens, int64_t first) { return {tokens.begin - first, tokens.end - first}; }
+
+std::vector<Move> moves_of(const Schedule& schedule, const ScanInputs& inputs) {
+  std::vector<Move> moves;
+  for (const auto& [operation, tokens] : schedule) {
+    const Range read = shifted(tokens, inputs.first_query), written = shifted(tokens, inputs.first_key);
+    if (operation == Operation::apply_then_update) {
+      moves.push_back({.read = read, .written = written});
+      continue;
+    }
+    if (updates(operation)) moves.push_back({.written = written});
+    if (applies(operation)) moves.push_back({.read = read});
+  }
+  return moves;
+}
+
+at::Tensor mean_over(const at::Tensor& beta, Range tokens) {
+  return flat(beta.narrow(2, tokens.begin, tokens.size())).mean(1).view({-1});
+}
+
+/// Runs the moves; returns the output and leaves the memory as it is after the last one.
+at::Tensor run_forward(const Tensors& in, Tape& tape, FlatMemory& memory) {
+  const at::Tensor out = token_room(in.q, in.v.size(3), tape, &Move::read);
+  ReadChunk read = {HeadTokens(in.q), HeadTokens(out), {}};
+  WrittenChunk written = {HeadTokens(in.k), HeadTokens(in.v), flat_rows(in.rates), {}};
+  size_t version = 0, loaded = 1;
+  tape.versions = {memory.weights};
+  for (auto& move : tape.moves) {
+    if (loaded != version) tape.passes->load(memory.weights), loaded = version;
+    move.version = version;
+    read.tokens = move.read, written.tokens = move.written;
+    PerMatrix direction;
+    if (!move.written.empty()) {
+      for (const auto& weight : memory.weights) direction.push_back(at::zeros_like(weight));
+    }
+    move.kept = tape.passes->forward(move.read.empty() ? nullptr : &read,
+                                     move.written.empty() ? nullptr : &written, direction, tape.keep);
+    if (move.written.empty()) continue;
+    const at::Tensor decay = in.beta.defined() ? mean_over(in.beta, move.written) : at::Tensor();
+    UpdateTape update = step(memory, tape.rule, direction, decay, tape.precision);
+    ++version;
+    if (!tape.needs_gradient) continue;
+    move.update = std::move(update);
+    tape.versions.push_back(memory.weights);
+  }
+  return out;
+}
+
+void fill_missing(PerMatrix& gradients, const PerMatrix& like) {
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) gradients[i] = at::zeros_like(like[i]);
+  }
+}
+
+bool any_defined(const PerMatrix& gradients) {
+  return std::any_of(gradients.begin(), gradients.end(), [](const at::Tensor& x) { return x.defined(); });
+}
+
+/// Gradients of the tokens, written move by move.
+struct TokenGradients {
+  at::Tensor q, k, v, beta;
+  Matrices rates;  ///< [heads, T]
+};
+
+void run_backward(const Tensors& in, Tape& tape, const at::Tensor& out_gradient, MemoryGradients& memory,
+                  TokenGradients& tokens) {
+  ReadChunk read = {HeadTokens(in.q), {}, {}};
+  ReadChunk read_gradients = {
+      HeadTokens(tokens.q), out_gradient.defined() ? HeadTokens(out_gradient) : HeadTokens(), {}};
+  WrittenChunk written = {HeadTokens(in.k), HeadTokens(in.v), flat_rows(in.rates), {}};
+  WrittenChunk written_gradients = {HeadTokens(tokens.k), HeadTokens(tokens.v), tokens.rates, {}};
+  size_t loaded = tape.versions.size();
+  const auto load = [&](size_t version) {
+    if (loaded != version) tape.passes->load(tape.versions[version]), loaded = version;
+    fill_missing(memory.weights, tape.versions[version]);
+  };
+  for (auto move = tape.moves.rbegin(); move != tape.moves.rend(); ++move) {
+    if (!move->written.empty()) {
+      const auto [direction, decay] = step_backward(memory, tape.rule, move->update, tape.precision);
+      if (direction.empty()) {
+        // Nothing was read after this write.
+        tokens.k.narrow(2, move->written.begin, move->written.size()).zero_();
+        tokens.v.narrow(2, move->written.begin, move->written.size()).zero_();
+      } else {
+        load(move->version);
+        written.tokens = written_gradients.tokens = move->written;
+        tape.passes->descend_backward(written, direction, move->kept.written, written_gradients,
+                                      memory.weights);
+      }
+      if (decay.defined()) {
+        tokens.beta.view({-1, in.beta.size(2)})
+            .narrow(1, move->written.begin, move->written.size())
+            .copy_((decay / double(move->written.size())).unsqueeze(1).expand({-1, move->written.size()}));
+      }
+    }
+    if (!move->read.empty() && out_gradient.defined()) {
+      load(move->version);
+      read.tokens = read_gradients.tokens = move->read;
+      tape.passes->apply_backward(read, move->kept.read, read_gradients, memory.weights);
+    }
+    move->kept = {};
+    move->update = {};
+  }
+}
+
+at::Tensor shaped(const at::Tensor& gradient, const at::Tensor& like) {
+  return gradient.defined() ? gradient.reshape(like.sizes()).to(like.scalar_type()) : at::Tensor();
+}
+
+constexpr size_t kMostMatrices = 3;
+constexpr size_t kMostTensors = 4 + 5 * kMostMatrices;
+
+struct FusedScan : torch::autograd::Function<FusedScan> {
+  /// Autograd looks for tensors among the arguments, not inside of a list.
+  static variable_list apply_all(const c10::intrusive_ptr<Tape>& tape, variable_list inputs) {
+    inputs.resize(kMostTensors, at::empty({0}));
+    return [&]<size_t... Index>(std::index_sequence<Index...>) { return apply(tape, inputs[Index]...); }
+    (std::make_index_sequence<kMostTensors>());
+  }
+
+  template <class... Inputs>
+  static variable_list forward(torch::autograd::AutogradContext* context,
+                               const c10::intrusive_ptr<Tape>& tape, const Inputs&... all) {
+    const variable_list inputs = {all...};
+    context->set_materialize_grads(false);
+    if (tape->needs_gradient) {
+      context->save_for_backward(inputs);
+      context->saved_data["tape"] = c10::IValue::make_capsule(tape);
+    }
+    return run(inputs, *tape);
+  }
+
+  /// The output, then the memory after the last move: weights, momentum, accumulated.
+  static variable_list run(const variable_list& inputs, Tape& tape) {
+    at::NoGradGuard no_grad;
+    const Tensors in = Tensors::from(inputs, tape);
+    FlatMemory memory = flat(in.memory);
+    variable_list outputs = {run_forward(in, tape, memory)};
+    const auto give = [&](const PerMatrix& matrices, const Matrices& like) {
+      for (size_t i = 0; i < matrices.size(); ++i) {
+        const at::Tensor result = matrices[i].view(like[i].sizes());
+        // An input that is handed on unchanged must not be an output of the function.
+        outputs.push_back(result.is_alias_of(like[i]) ? result.clone() : result);
+      }
+    };
+    give(memory.weights, in.memory.weights);
+    give(memory.momentum, in.memory.momentum);
+    give(memory.accumulated, in.memory.accumulated);
+    return outputs;
+  }
+
+  static variable_list backward(torch::autograd::AutogradContext* context, variable_list gradients) {
+    const auto tape = c10::static_intrusive_pointer_cast<Tape>(context->saved_data["tape"].toCapsule());
+    LACT_CHECK(!tape->versions.empty(), "[ttt] the backward pass of a fused scan can run only once");
+    at::NoGradGuard no_grad;
+    const Tensors in = Tensors::from(context->get_saved_variables(), *tape);
+
+    MemoryGradients memory;
+    size_t next = 1;
+    const auto take = [&](const Matrices& like) {
+      PerMatrix group;
+      for (size_t i = 0; i < like.size(); ++i, ++next) {
+        group.push_back(gradients[next].defined() ? flat(gradients[next]).clone() : at::Tensor());
+      }
+      if (any_defined(group)) fill_missing(group, flat(like));
+      return group;
+    };
+    memory.weights = take(in.memory.weights);
+    memory.momentum = take(in.memory.momentum);
+    memory.accumulated = take(in.memory.accumulated);
+    memory.initial_norms.resize(tape->matrices);
+
+    TokenGradients tokens;
+    tokens.q =
+        gradients[0].defined() ? token_room(in.q, in.q.size(3), *tape, &Move::read) : at::zeros_like(in.q);
+    tokens.k = token_room(in.k, in.k.size(3), *tape, &Move::written);
+    tokens.v = token_room(in.v, in.v.size(3), *tape, &Move::written);
+    for (const auto& rate : flat_rows(in.rates)) tokens.rates.push_back(at::zeros_like(rate));
+    if (in.beta.defined()) tokens.beta = at::zeros(in.beta.sizes(), in.beta.options().dtype(at::kFloat));
+    run_backward(in, *tape, gradients[0], memory, tokens);
+    tape->versions.clear();
+
+    Tensors result;
+    result.q = tokens.q, result.k = tokens.k, result.v = tokens.v;
+    const auto shape_all = [&](const PerMatrix& from, const Matrices& like) {
+      Matrices shaped_all;
+      for (size_t i = 0; i < like.size(); ++i) shaped_all.push_back(shaped(from[i], like[i]));
+      return shaped_all;
+    };
+    result.rates = shape_all(tokens.rates, in.rates);
+    result.memory.weights = shape_all(memory.weights, in.memory.weights);
+    result.memory.initial_norms = shape_all(memory.initial_norms, in.memory.initial_norms);
+    result.memory.momentum = shape_all(memory.momentum, in.memory.momentum);
+    result.memory.accumulated = shape_all(memory.accumulated, in.memory.accumulated);
+    variable_list list = result.list();
+    if (in.beta.defined()) list.push_back(shaped(tokens.beta, in.beta));
+    list.resize(kMostTensors);
+    list.insert(list.begin(), at::Tensor());  // the tape's place
+    return list;
+  }
+};
+
+/// Below this many tokens packing the weights costs more than the products.
+constexpr int64_t kFewest = 32;
+
+}  // namespace
+
+bool fits(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+          const Memory& memory) {
+  const auto type = inputs.k.scalar_type();
+  const bool tokens_fit = inputs.k.is_cpu() && (type == at::kFloat || type == at::kBFloat16) &&
+                          inputs.q.scalar_type() == type && inputs.v.scalar_type() == type &&
+                          inputs.k.dim() == 4;
+  if (!tokens_fit || !rule.loss.output_gradient_is_value()) return false;
+  if (memory.weights.size() > kMostMatrices) return false;
+  for (const auto& weight : memory.weights) {
+    if (weight.scalar_type() != at::kFloat) return false;
+  }
+  for (const auto& rate : inputs.rates) {
+    if (rate.size(-1) != 1) return false;
+  }
+  // The published rounding of every operation is the reference's.
+  const bool rounds =
+      rule.update.muon && rule.update.newton_schulz.iteration_type == ops::IterationType::bfloat16;
+  if (rounds && type == at::kFloat) return false;
+  int64_t tokens = 0;
+  for (const auto& step : schedule) tokens += step.tokens.size();
+  return tokens >= kFewest && rule.network.passes({1, 1, 1, 1}, false) != nullptr;
+}
+
+at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                Memory& memory) {
+  auto tape = c10::make_intrusive<Tape>();
+  tape->rule = rule.update;
+  tape->matrices = memory.weights.size();
+  tape->moves = moves_of(schedule, inputs);
+  const bool bf16 = inputs.k.scalar_type() == at::kBFloat16;
+  // The first matrix takes tokens of width `in` to the hidden layer, or to the output where there is none.
+  const int64_t heads = inputs.k.size(0) * inputs.k.size(1);
+  tape->passes =
+      rule.network.passes({heads, inputs.k.size(3), memory.weights.front().size(2), inputs.v.size(3)}, bf16);
+
+  const Tensors in = {inputs.q, inputs.k, inputs.v, inputs.beta, inputs.rates, memory};
+  const variable_list list = in.list();
+  tape->needs_gradient =
+      at::GradMode::is_enabled() &&
+      std::any_of(list.begin(), list.end(), [](const at::Tensor& x) { return x.requires_grad(); });
+  tape->keep = tape->needs_gradient && !rule.recompute;
+  tape->precision = {bf16, tape->keep};
+
+  const variable_list out =
+      tape->needs_gradient ? FusedScan::apply_all(tape, list) : FusedScan::run(list, *tape);
+  size_t next = 1;
+  for (auto* group : {&memory.weights, &memory.momentum, &memory.accumulated}) {
+    for (auto& matrix : *group) matrix = out[next++];
+  }
+  return out[0];
+}
+
+}  // namespace lact::ttt::fused

@@ -1,0 +1,132 @@
+// The rules that every benchmark obeys.
+#include "lact/bench/session.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "lact/base/error.h"
+#include "lact/bench/work.h"
+#include "lact/ops/dispatch/paths.h"
+
+namespace lact::eval::bench {
+namespace {
+
+BenchOptions without_peers() {
+  BenchOptions options;
+  options.quick = true;
+  options.peers = false;
+  options.race.repeats = 2;
+  return options;
+}
+
+Trial trial_with_error(double error, int& runs) {
+  Trial trial;
+  trial.row = {"area", "shape", "rule", "forward", "f32"};
+  trial.error = [error] { return error; };
+  trial.tolerance = 0.1;
+  trial.run = [&runs] { ++runs; };
+  trial.work = 1;
+  trial.limit = 1;
+  trial.memory = true;
+  return trial;
+}
+
+TEST(BenchSession, AWrongAnswerPrintsNoSpeed) {
+  for (const double error : {0.2, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Session session(without_peers());
+    int runs = 0;
+    const Result row = session.measure(trial_with_error(error, runs));
+    EXPECT_TRUE(row.wrong);
+    EXPECT_TRUE(session.any_wrong());
+    EXPECT_EQ(runs, 0) << "a wrong contender was timed";
+    const auto json = to_json(row);
+    for (const char* figure : {"seconds", "share_of_peak", "vs_pytorch_bf16", "extra_memory_mb"}) {
+      EXPECT_TRUE(json.at(figure).is_null()) << figure;
+    }
+    EXPECT_THAT(table(session.results()), ::testing::HasSubstr("WRONG"));
+  }
+}
+
+TEST(BenchSession, ARightAnswerIsTimedOnTheFusedPath) {
+  Session session(without_peers());
+  int runs = 0;
+  Trial trial = trial_with_error(0.05, runs);
+  std::vector<bool> paths;
+  trial.run = [&] { paths.push_back(ops::fused_paths()), ++runs; };
+  trial.reference = [&] { paths.push_back(ops::fused_paths()); };
+  const Result row = session.measure(trial);
+  EXPECT_FALSE(row.wrong);
+  EXPECT_EQ(runs, 4);  // one to warm up, two that count, one for the memory
+  EXPECT_THAT(paths, ::testing::ElementsAre(true, false, true, false, true, false, true));
+  EXPECT_TRUE(row.seconds && row.median_seconds && row.vs_reference && row.share_of_peak &&
+              row.extra_memory_mb);
+  EXPECT_FALSE(row.vs_pytorch_bf16 || row.vs_pytorch_f32 || row.memory_vs_pytorch);
+  EXPECT_TRUE(ops::fused_paths());
+}
+
+TEST(BenchSession, AnErrorThatRoundingExplainsIsAllowed) {
+  Session session(without_peers());
+  int runs = 0;
+  Trial trial = trial_with_error(0.2, runs);
+  trial.reference_error = [] { return 0.15; };
+  EXPECT_FALSE(session.measure(trial).wrong);
+  trial.reference_error = [] { return 0.12; };
+  EXPECT_TRUE(session.measure(trial).wrong);
+}
+
+TEST(BenchSession, ErrorsSeeNanAndShapes) {
+  const at::Tensor x = at::ones({2, 3});
+  EXPECT_EQ(largest_error({x}, {x}), 0);
+  EXPECT_DOUBLE_EQ(largest_error({x * 1.5}, {x}), 0.5);
+  EXPECT_DOUBLE_EQ(norm_error({x * 1.5}, {x}), 0.5);
+  at::Tensor broken = x.clone();
+  broken[0][0] = std::nan("");
+  EXPECT_TRUE(std::isinf(largest_error({broken}, {x})));
+  EXPECT_TRUE(std::isinf(norm_error({broken}, {x})));
+  EXPECT_TRUE(std::isinf(largest_error({x.t()}, {x})));
+}
+
+TEST(BenchRace, ContendersTakeTurnsAndTheFirstRoundDoesNotCount) {
+  std::string order;
+  double time = 8;
+  const std::vector<Contender> contenders = {{"a", [&] { return order += 'a', time /= 2; }, "ours"},
+                                             {"b", [&] { return order += 'b', 7.0; }, "theirs"},
+                                             {"gone", [&] { return order += 'x', std::nan(""); }, "theirs"}};
+  const auto times = race(contenders, {.repeats = 2, .budget = 1000});
+  EXPECT_EQ(order, "abxabab");
+  EXPECT_EQ(times[0].runs, 2);
+  EXPECT_DOUBLE_EQ(*times[0].best, 1);  // 4 was to warm up; 2 and 1 count
+  EXPECT_FALSE(times[2].best.has_value());
+  EXPECT_DOUBLE_EQ(*best_of(contenders, times, "theirs"), 7);
+  EXPECT_FALSE(best_of(contenders, times, "no one").has_value());
+}
+
+TEST(BenchRace, ABudgetAndSlowFormsEndEarly) {
+  int slow_form = 0, long_one = 0;
+  const std::vector<Contender> contenders = {{"fast form", [] { return 1.0; }, "pytorch"},
+                                             {"slow form", [&] { return ++slow_form, 2.0; }, "pytorch"},
+                                             {"long", [&] { return ++long_one, 100.0; }, ""}};
+  const auto times = race(contenders, {.repeats = 5, .budget = 50});
+  EXPECT_EQ(slow_form, 2);
+  EXPECT_EQ(long_one, 1);
+  EXPECT_DOUBLE_EQ(*times[2].best, 100);
+}
+
+TEST(BenchWork, CountsWhatIsExecuted) {
+  EXPECT_DOUBLE_EQ(window_pairs(4, 2), 7);
+  EXPECT_DOUBLE_EQ(window_pairs(4, 100), 10);
+  EXPECT_DOUBLE_EQ(attention_work(4, 2, 3, 5, Pass::forward), 4 * 7 * 15);
+  EXPECT_DOUBLE_EQ(attention_work(4, 2, 3, 5, Pass::forward_backward), 14 * 7 * 15);
+  const TttShape gd = {2, 100, 100, 8, 16}, muon = {2, 100, 50, 8, 16, false, true};
+  EXPECT_DOUBLE_EQ(ttt_work(gd, Pass::forward, false), 18 * 8 * 16 * 200);
+  EXPECT_DOUBLE_EQ(ttt_work(gd, Pass::forward_backward, true), (54 + 10) * 8 * 16 * 200);
+  const double step = 3 * 8 * 8 * 16 + 8 * 8 * 8;
+  EXPECT_DOUBLE_EQ(ttt_work(muon, Pass::forward, false), 18 * 8 * 16 * 200 + 2 * 2 * 3 * 5 * step);
+}
+
+}  // namespace
+}  // namespace lact::eval::bench

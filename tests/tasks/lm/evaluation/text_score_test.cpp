@@ -1,0 +1,76 @@
+#include "lact/tasks/lm/evaluation/text_score.h"
+
+#include "lact/data/text/token_cache.h"
+#include "lact/ops/losses/losses.h"
+#include "lact/tasks/lm/evaluation/position_loss.h"
+#include "lact/tasks/lm/evaluation/recall.h"
+#include "support/errors.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_lm.h"
+
+namespace lact::eval {
+namespace {
+
+using lact::testing::make_lm;
+using lact::testing::make_precise_lm;
+using lact::testing::random_ids;
+using lact::testing::tiny_lm;
+
+TEST(TextScore, PiecesGiveTheLossOfTheWhole) {
+  at::NoGradGuard no_grad;
+  const auto model = make_precise_lm(tiny_lm());
+  const at::Tensor ids = random_ids(1, 37);
+  const double expected = ops::next_token_loss(model->forward(ids), ids).sum().item<double>();
+  for (const int64_t piece : {1, 5, 8, 37}) {
+    models::LmStream stream(model);
+    TextScorer scorer(stream);
+    std::vector<double> losses(37, 0);
+    for (int64_t begin = 0; begin < 37; begin += piece) {
+      const int64_t count = std::min<int64_t>(piece, 37 - begin);
+      scorer.read({ids.data_ptr<int64_t>() + begin, size_t(count)},
+                  [&](const at::Tensor& part, int64_t first) {
+                    for (int64_t i = 0; i < part.size(0); ++i)
+                      losses[size_t(first + i)] = part[i].item<double>();
+                  });
+    }
+    EXPECT_EQ(scorer.scored(), 36);
+    EXPECT_NEAR(scorer.total(), expected, 1e-9);
+    EXPECT_EQ(losses[0], 0);
+    for (size_t i = 1; i < 37; ++i) EXPECT_GT(losses[i], 0);
+  }
+}
+
+TEST(TextScore, PositionLossAveragesBuckets) {
+  at::NoGradGuard no_grad;
+  const lact::testing::TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += char('a' + i * i % 26);
+  lact::testing::write_file(folder / "a.txt", text);
+  const auto tokenizer = data::byte_tokenizer();
+  const auto tokens = data::open_corpus(*tokenizer, {{folder / "a.txt"}, folder / "cache", {}});
+  const auto model = make_lm(tiny_lm());
+  const auto result = position_loss("m", model, *tokens, {.length = 100, .sequences = 8, .bucket = 30});
+  EXPECT_EQ(result.sequences, 3);
+  EXPECT_EQ(result.end, (std::vector<int64_t>{30, 60, 90, 100}));
+  double sum = 0;
+  for (int64_t i = 0; i < 3; ++i) {
+    at::Tensor ids = at::empty({1, 100}, at::kLong);
+    tokens->copy(i * 100, 100, ids.data_ptr<int64_t>());
+    sum += ops::next_token_loss(model->forward(ids), ids).mean().item<double>() / 3;
+  }
+  EXPECT_NEAR(result.mean, sum, 1e-4);
+  EXPECT_SENTENCE(position_loss("m", model, *tokens, {.length = 1000}), "fewer than one sequence of 1000");
+}
+
+TEST(TextScore, AnUntrainedModelRecallsByChance) {
+  const auto tokenizer = data::byte_tokenizer();
+  const auto model = make_lm(tiny_lm());
+  const auto result = recall("m", *model, *tokenizer, {}, {.length = 400, .documents = 4});
+  const auto all = result.beyond(0);
+  EXPECT_GT(all.asked, 50);
+  EXPECT_LT(all.accuracy(), 0.1);
+  for (const auto& bucket : result.buckets) EXPECT_GE(bucket.asked, 20);
+}
+
+}  // namespace
+}  // namespace lact::eval

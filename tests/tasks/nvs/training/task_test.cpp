@@ -1,0 +1,163 @@
+#include "lact/tasks/nvs/training/task.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "lact/data/views/camera.h"
+#include "lact/io/image.h"
+#include "lact/models/nvs/folder.h"
+#include "lact/ops/images/rays.h"
+#include "lact/tasks/nvs/training/run.h"
+#include "support/errors.h"
+#include "support/temporary_folder.h"
+
+namespace lact::train {
+namespace {
+
+using lact::testing::sentence_of;
+using lact::testing::TemporaryFolder;
+using ::testing::HasSubstr;
+
+models::NvsConfig toy_nvs() {
+  models::NvsConfig config;
+  config.model_dim = 16;
+  config.num_layers = 1;
+  config.attention = models::nvs_attention(2);
+  config.lact = models::nvs_memory(1);
+  config.feed_forward.hidden_dim = 32;
+  return config;
+}
+
+const std::vector<NvsStage> kTwoStages = {{.steps = 2, .size = 16, .inputs = 2, .targets = 1, .scenes = 2},
+                                          {.steps = 0, .size = 24, .inputs = 3, .targets = 2, .scenes = 1}};
+
+NvsRun toy_run(int64_t steps = 4) {
+  NvsRun run;
+  run.model = toy_nvs();
+  run.stages = kTwoStages;
+  run.training.steps = steps;
+  run.training.warmup = 1;
+  run.training.validate_every = 2;
+  run.training.save_every = 2;
+  run.training.log_every = 1;
+  run.valid_scenes = 2;
+  return run;
+}
+
+std::shared_ptr<NvsTask> toy_task(int64_t accumulate = 1) {
+  at::manual_seed(3);
+  NvsTaskOptions options;
+  options.stages = kTwoStages;
+  options.accumulate = accumulate;
+  options.valid_scenes = 2;
+  return std::make_shared<NvsTask>(
+      std::make_shared<models::NvsModel>(toy_nvs()),
+      std::make_shared<data::SceneSource>(data::SceneSourceConfig(), data::ScenePart::kTrain),
+      std::make_shared<data::SceneSource>(data::SceneSourceConfig(), data::ScenePart::kHoldout), options);
+}
+
+std::string stages_refused(const std::vector<NvsStage>& stages, int64_t steps) {
+  return sentence_of<Error>([&] { check_stages(stages, steps, 8); });
+}
+
+TEST(NvsTraining, ABatchOfANumberIsAlwaysTheSame) {
+  const double second = toy_task()->loss(1).item<double>();
+  const auto task = toy_task();
+  task->loss(0);
+  EXPECT_EQ(task->loss(1).item<double>(), second);
+  EXPECT_NE(task->loss(0).item<double>(), second);
+}
+
+TEST(NvsTraining, StagesChangeSizeAndViewsAtTheirSteps) {
+  const auto task = toy_task();
+  EXPECT_EQ(task->tokens_of_batch(0), 2 * 3 * 4);
+  EXPECT_EQ(task->tokens_of_batch(1), 2 * 3 * 4);
+  EXPECT_EQ(task->tokens_of_batch(2), 1 * 5 * 9);
+  EXPECT_EQ(toy_task(2)->tokens_of_batch(3), 2 * 3 * 4);
+  EXPECT_GT(task->flops_of_batch(2), task->flops_of_batch(0));
+  for (int64_t batch = 0; batch < 4; ++batch) EXPECT_TRUE(std::isfinite(task->loss(batch).item<double>()));
+}
+
+TEST(NvsTraining, ScenesAreSeenInTheFrameOfTheirInputsIfAsked) {
+  const data::SceneSource source({}, data::ScenePart::kTrain);
+  data::SceneBatch batch = data::render_batch([&](uint64_t seed) { return source.scene(seed); },
+                                              {.scenes = 2, .views = 5, .height = 16, .width = 16}, 1, 0);
+  const at::Tensor before = batch.camera_to_world.clone();
+  to_frames(batch, 3, data::FrameChoice::mean_pose);
+  const at::Tensor places = batch.camera_to_world.narrow(1, 0, 3).narrow(2, 0, 3).select(3, 3);
+  EXPECT_LT(places.mean(1).abs().max().item<double>(), 1e-5);
+  EXPECT_NEAR(places.abs().amax(std::vector<int64_t>{1, 2}).min().item<double>(), 1, 1e-5);
+  // Turned and scaled as a whole: distances keep their ratios, also to the target views.
+  const auto distance = [](const at::Tensor& poses, int64_t a, int64_t b) {
+    return (poses[1][a] - poses[1][b]).narrow(0, 0, 3).select(1, 3).norm().item<double>();
+  };
+  EXPECT_NEAR(distance(batch.camera_to_world, 0, 4) / distance(batch.camera_to_world, 1, 3),
+              distance(before, 0, 4) / distance(before, 1, 3), 1e-4);
+}
+
+TEST(NvsTraining, LearnsTheMeanColourAtLeast) {
+  TemporaryFolder folder;
+  NvsRun run = toy_run(60);
+  run.stages = {{.steps = 0, .size = 16, .inputs = 2, .targets = 2, .scenes = 4}};
+  run.training.rate = 1e-2;
+  run.training.validate_every = 60;
+  run.valid_scenes = 8;
+  const auto result = start_run(run, {.folder = folder / "run"});
+  EXPECT_TRUE(result.finished);
+  EXPECT_GT(result.validation.at("psnr"), 9);  // grey, which an untrained model shows, has about 6
+  EXPECT_GE(result.validation.at("seconds_waited_for_pictures"), 0);
+}
+
+TEST(NvsTraining, ARunLeavesAModelAndSheetsAndGoesOnBitForBit) {
+  TemporaryFolder folder;
+  start_run(toy_run(), {.folder = folder / "whole"});
+  EXPECT_FALSE(start_run(toy_run(), {.folder = folder / "cut", .stop_after = 3}).finished);
+  EXPECT_TRUE(resume_nvs_run({.folder = folder / "cut"}).finished);
+  EXPECT_EQ(fingerprint(*models::load_nvs(folder / "cut")), fingerprint(*models::load_nvs(folder / "whole")));
+  EXPECT_EQ(models::read_nvs_training(folder / "whole").frame, "object");
+  EXPECT_EQ(models::read_nvs_training(folder / "whole").image_size->width, 24);
+  // One of two scenes of two views, truth above renders.
+  const at::Tensor sheet = io::read_image(folder / "whole/samples/step_0000004.png");
+  EXPECT_EQ(sheet.sizes(), (std::vector<int64_t>{4 * 24 + 3 * 2, 2 * 24 + 2, 3}));
+  EXPECT_THAT(sentence_of<Error>([&] { start_run(toy_run(), {.folder = folder / "cut"}); }),
+              HasSubstr("holds a run already"));
+}
+
+TEST(NvsTraining, BeginsWithTheWeightsOfAnotherModel) {
+  TemporaryFolder folder;
+  at::manual_seed(8);
+  models::save_nvs(folder / "model", models::NvsModel(toy_nvs()));
+  NvsRun run = toy_run(1);
+  run.stages = {kTwoStages[1]};
+  run.training.rate = 1e-9;
+  start_run(run, {.folder = folder / "run"}, folder / "model");
+  const auto before = models::load_nvs(folder / "model"), after = models::load_nvs(folder / "run");
+  EXPECT_NE(fingerprint(*before), fingerprint(*after));
+  for (size_t i = 0; i < before->parameters().size(); ++i) {
+    EXPECT_TRUE(at::allclose(after->parameters()[i], before->parameters()[i], 0, 1e-6));
+  }
+}
+
+TEST(NvsTraining, StagesThatCannotWorkAreRefused) {
+  EXPECT_THAT(stages_refused({}, 5), HasSubstr("at least one"));
+  EXPECT_THAT(stages_refused({{.size = 20}}, 5), HasSubstr("size 20 does not divide into patches of 8"));
+  EXPECT_THAT(stages_refused({{.inputs = 0}}, 5), HasSubstr("stage 1: inputs is 0"));
+  EXPECT_THAT(stages_refused({{.steps = 0}, {}}, 5), HasSubstr("stage 1: steps is 0"));
+  EXPECT_THAT(stages_refused({{.steps = 5}, {}}, 5), HasSubstr("5 steps, but the whole run 5"));
+  EXPECT_THAT(stages_refused({{.steps = 2}, {.steps = 2}}, 5), HasSubstr("4 steps together, but the run 5"));
+  EXPECT_EQ(stages_refused({{.steps = 2}, {.steps = 3}}, 5), "");
+}
+
+TEST(NvsTraining, APerceptualLossNeedsItsWeights) {
+  NvsRun run = toy_run();
+  run.loss.perceptual = 0.5;
+  TemporaryFolder folder;
+  EXPECT_THAT(sentence_of<Error>([&] { start_run(run, {.folder = folder / "run"}); }), HasSubstr("--lpips"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/run.json"));
+}
+
+}  // namespace
+}  // namespace lact::train

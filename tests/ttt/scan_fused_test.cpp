@@ -1,0 +1,300 @@
+// The fused scan against the reference form in float64: values, every gradient, the memory it leaves.
+#include <ATen/ATen.h>
+#include <torch/autograd.h>
+
+#include "cases/update_rules.h"
+#include "lact/ops/norms/norms.h"
+#include "lact/ttt/scan.h"
+#include "support/errors.h"
+#include "support/gradients.h"
+#include "support/instruction_sets.h"
+
+namespace lact::ttt {
+namespace {
+
+using cases::rules;
+using lact::testing::difference;
+
+struct Case {
+  std::string network = "swiglu";
+  int64_t batch = 2, heads = 3, tokens = 100, chunk = 40, in = 24, hidden = 40, out = 24;
+  double rate = 0.3, scale = 1;
+  Schedule schedule = {};
+};
+
+struct FusedProblem {
+  Matrices weights;
+  ScanInputs inputs;
+  Schedule schedule;
+  at::Tensor weighting;
+
+  /// The tensors that want gradients, with names.
+  std::vector<std::pair<std::string, at::Tensor*>> named() {
+    std::vector<std::pair<std::string, at::Tensor*>> all = {
+        {"q", &inputs.q}, {"k", &inputs.k}, {"v", &inputs.v}};
+    for (size_t i = 0; i < weights.size(); ++i) {
+      all.emplace_back("weight " + std::to_string(i), &weights[i]);
+      all.emplace_back("rate " + std::to_string(i), &inputs.rates[i]);
+    }
+    if (inputs.beta.defined()) all.emplace_back("beta", &inputs.beta);
+    return all;
+  }
+};
+
+/// Numbers that bfloat16 holds exactly, so that both precisions start from the same.
+at::Tensor rounded(const at::Tensor& x) { return x.to(at::kBFloat16).to(at::kDouble); }
+
+FusedProblem make(const Case& c, bool momentum) {
+  at::manual_seed(5);
+  FusedProblem p;
+  const auto tokens = [&](int64_t width) {
+    return at::randn({c.batch, c.heads, c.tokens, width}, at::kDouble);
+  };
+  p.inputs.q = rounded(ops::l2_normalize(tokens(c.in), 1e-5));
+  p.inputs.k = rounded(ops::l2_normalize(tokens(c.in), 1e-5));
+  p.inputs.v = rounded(tokens(c.out) * c.scale);
+  for (const auto& shape : network(c.network).matrices(c.in, c.hidden, c.out)) {
+    p.weights.push_back(rounded(at::randn({c.batch, c.heads, shape.out, shape.in}, at::kDouble) /
+                                std::sqrt(double(shape.in))));
+    p.inputs.rates.push_back(rounded(at::rand({c.batch, c.heads, c.tokens, 1}, at::kDouble) * c.rate));
+  }
+  if (momentum) p.inputs.beta = rounded(at::rand({c.batch, c.heads, c.tokens, 1}, at::kDouble));
+  p.schedule = c.schedule.empty() ? shifted_schedule(c.tokens, c.chunk) : c.schedule;
+  p.weighting = at::randn({c.batch, c.heads, c.tokens, c.out}, at::kDouble);
+  return p;
+}
+
+struct Result {
+  at::Tensor out;
+  std::vector<at::Tensor> gradients;
+  Memory memory;
+};
+
+/// Runs one form of the scan in the given type of tokens and returns the output and all gradients.
+Result run(const Case& c, FusedProblem p, const UpdateRule& rule, at::ScalarType type, bool fused_form,
+           bool recompute, bool use_memory = false) {
+  const auto matrix_type = type == at::kDouble ? at::kDouble : at::kFloat;
+  for (auto& [name, tensor] : p.named()) {
+    const bool token = name == "q" || name == "k" || name == "v";
+    *tensor = tensor->to(token ? type : matrix_type).detach().requires_grad_(true);
+  }
+  const FastWeightRule whole = {network(c.network), loss("dot_product"), rule, recompute};
+  Result result;
+  result.memory = start_memory(rule, p.weights);
+  if (fused_form) {
+    EXPECT_TRUE(fused::fits(whole, p.schedule, p.inputs, result.memory));
+  }
+  result.out = fused_form ? fused::scan(whole, p.schedule, p.inputs, result.memory)
+                          : reference::scan(whole, p.schedule, p.inputs, result.memory);
+  at::Tensor total = (result.out.to(at::kDouble) * p.weighting).sum();
+  if (use_memory) {
+    at::manual_seed(8);
+    for (const auto* group : {&result.memory.weights, &result.memory.momentum, &result.memory.accumulated}) {
+      for (const auto& m : *group)
+        total = total + (m.to(at::kDouble) * at::randn(m.sizes(), at::kDouble)).sum();
+    }
+  }
+  total.backward();
+  for (auto& [name, tensor] : p.named()) {
+    result.gradients.push_back(tensor->grad().defined() ? tensor->grad() : at::zeros_like(*tensor));
+  }
+  return result;
+}
+
+/// |a - b| / |b|: single elements of a bfloat16 result may be far off where Muon lifts small singular values.
+double distance(const at::Tensor& a, const at::Tensor& b) {
+  const double scale = b.to(at::kDouble).norm().item<double>();
+  return (a.to(at::kDouble) - b.to(at::kDouble)).norm().item<double>() / (scale > 0 ? scale : 1);
+}
+
+void expect_same(const Case& c, const UpdateRule& rule, at::ScalarType type, double tolerance,
+                 bool recompute = false, bool use_memory = false) {
+  FusedProblem p = make(c, rule.momentum);
+  const Result wanted = run(c, p, rule, at::kDouble, false, false, use_memory);
+  const Result found = run(c, p, rule, type, true, recompute, use_memory);
+  EXPECT_EQ(found.out.scalar_type(), type);
+  const auto error = type == at::kBFloat16 ? distance : difference;
+  EXPECT_LT(error(found.out, wanted.out), tolerance) << "output";
+  const auto names = p.named();
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_LT(error(found.gradients[i], wanted.gradients[i]), tolerance) << "gradient of " << names[i].first;
+  }
+  for (size_t i = 0; i < wanted.memory.weights.size(); ++i) {
+    EXPECT_LT(error(found.memory.weights[i], wanted.memory.weights[i]), tolerance) << "memory " << i;
+  }
+}
+
+constexpr double kSingle = 2e-4;
+/// Newton-Schulz lifts small singular values, and their rounding, up to 490 times.
+double half(const UpdateRule& rule) {
+  if (!rule.muon) return 0.02;
+  return kernels::multiplies_pairs() ? 0.2 : 0.12;
+}
+
+/// Instruction sets this processor has; pairs of bfloat16 with the best of them.
+class FusedScan : public lact::testing::OnInstructionSet {};
+INSTANTIATE_TEST_SUITE_P(Sets, FusedScan,
+                         ::testing::Values(kernels::Isa::generic, kernels::Isa::avx2, kernels::Isa::avx512,
+                                           kernels::Isa::avx512_bf16, kernels::Isa::amx),
+                         lact::testing::isa_of);
+
+TEST_P(FusedScan, EveryRuleInFloat32) {
+  for (const auto& [name, rule] : rules()) {
+    for (const bool recompute : {false, true}) {
+      SCOPED_TRACE(name + (recompute ? ", recompute" : ""));
+      expect_same({}, rule, at::kFloat, kSingle, recompute);
+    }
+  }
+}
+
+TEST_P(FusedScan, GradientsOfTheMemoryThatIsLeft) {
+  for (const auto& [name, rule] : rules()) {
+    SCOPED_TRACE(name);
+    expect_same({}, rule, at::kFloat, kSingle, false, true);
+  }
+}
+
+TEST_P(FusedScan, EveryRuleInBfloat16) {
+  for (const bool pairs : {false, true}) {
+    kernels::set_multiplies_pairs(pairs);
+    for (const auto& [name, rule] : rules()) {
+      for (const bool recompute : {false, true}) {
+        SCOPED_TRACE(name + (pairs ? ", pairs" : "") + (recompute ? ", recompute" : ""));
+        expect_same({}, rule, at::kBFloat16, half(rule), recompute);
+      }
+    }
+  }
+}
+
+TEST_P(FusedScan, LinearNetwork) {
+  Case c;
+  c.network = "linear";
+  for (const auto& [name, rule] : rules()) {
+    SCOPED_TRACE(name);
+    expect_same(c, rule, at::kFloat, kSingle);
+  }
+  for (const bool pairs : {false, true}) {
+    kernels::set_multiplies_pairs(pairs);
+    UpdateRule momentum;
+    momentum.momentum = true;
+    expect_same(c, momentum, at::kBFloat16, half(momentum));
+  }
+}
+
+TEST_P(FusedScan, OddSizes) {
+  UpdateRule rule;
+  rule.momentum = rule.muon = true;
+  for (const int64_t tokens : {33, 63, 1000}) {
+    for (const auto& [in, hidden, out] :
+         {std::array<int64_t, 3>{7, 11, 5}, {33, 64, 31}, {64, 1, 64}, {1, 65, 40}}) {
+      SCOPED_TRACE(fmt::format("{} tokens, {} {} {}", tokens, in, hidden, out));
+      Case c = {
+          .batch = 1, .heads = 2, .tokens = tokens, .chunk = 300, .in = in, .hidden = hidden, .out = out};
+      expect_same(c, rule, at::kFloat, 1e-3);
+      kernels::set_multiplies_pairs(true);
+      UpdateRule plain;
+      c.in = std::max<int64_t>(c.in, 7);  // a row of one number is all sign
+      expect_same(c, plain, at::kBFloat16, 0.03);
+    }
+  }
+}
+
+TEST_P(FusedScan, AllOperationsInOneSchedule) {
+  Case c;
+  c.schedule = {{Operation::update, {0, 33}},
+                {Operation::apply, {40, 77}},
+                {Operation::apply_then_update, {77, 90}},
+                {Operation::update_then_apply, {90, 93}},
+                {Operation::apply, {0, 7}},
+                {Operation::update, {40, 41}}};  // tokens 7 to 40 and 93 to 100 are never read
+  for (const auto& [name, rule] : rules()) {
+    SCOPED_TRACE(name);
+    expect_same(c, rule, at::kFloat, kSingle);
+    expect_same(c, rule, at::kFloat, kSingle, true);
+  }
+}
+
+TEST_P(FusedScan, HugeTinyAndZeroValues) {
+  UpdateRule rule;
+  rule.muon = true;
+  for (const double scale : {1e-12, 1e12, 0.0}) {
+    SCOPED_TRACE(scale);
+    Case c;
+    c.scale = scale;
+    FusedProblem p = make(c, false);
+    const Result found = run(c, p, rule, at::kFloat, true, false);
+    EXPECT_TRUE(at::isfinite(found.out).all().item<bool>());
+    for (const auto& gradient : found.gradients) EXPECT_TRUE(at::isfinite(gradient).all().item<bool>());
+  }
+}
+
+TEST(FusedScanInputs, ViewsOfAProjectionNeedNoCopy) {
+  // q, k, v as the layer makes them: heads cut out of one [B, T, 3 H D].
+  const Case c;
+  FusedProblem p = make(c, false);
+  const UpdateRule rule;
+  const Result wanted = run(c, p, rule, at::kFloat, true, false);
+  at::Tensor joined = at::empty({c.batch, c.tokens, 3, c.heads, c.in});
+  const std::array<at::Tensor, 3> parts = {p.inputs.q, p.inputs.k, p.inputs.v};
+  for (int64_t i = 0; i < 3; ++i) joined.select(2, i).copy_(parts[size_t(i)].transpose(1, 2));
+  p.inputs.q = joined.select(2, 0).transpose(1, 2);
+  p.inputs.k = joined.select(2, 1).transpose(1, 2);
+  p.inputs.v = joined.select(2, 2).transpose(1, 2);
+  for (auto& rate : p.inputs.rates) rate = rate.to(at::kFloat);
+  for (auto& weight : p.weights) weight = weight.to(at::kFloat);
+  Memory memory = start_memory(rule, p.weights);
+  const at::Tensor out =
+      fused::scan({network("swiglu"), loss("dot_product"), rule}, p.schedule, p.inputs, memory);
+  EXPECT_TRUE(at::equal(out, wanted.out));
+}
+
+TEST(FusedScanInputs, SameBitsEveryTime) {
+  UpdateRule rule;
+  rule.momentum = rule.muon = true;
+  const Case c = {.tokens = 777, .chunk = 600, .in = 40, .hidden = 72, .out = 40};
+  const Result first = run(c, make(c, true), rule, at::kFloat, true, false);
+  for (int i = 0; i < 3; ++i) {
+    const Result again = run(c, make(c, true), rule, at::kFloat, true, false);
+    EXPECT_TRUE(at::equal(again.out, first.out));
+    for (size_t g = 0; g < first.gradients.size(); ++g) {
+      EXPECT_TRUE(at::equal(again.gradients[g], first.gradients[g])) << g;
+    }
+  }
+}
+
+TEST(FusedScanInputs, LeavesWhatItDoesNotKnowToTheReference) {
+  const Case c;
+  const FusedProblem p = make(c, false);
+  const auto fits = [&](ScanInputs inputs, const FastWeightRule& rule, at::ScalarType type) {
+    for (auto* x : {&inputs.q, &inputs.k, &inputs.v}) *x = x->to(type);
+    Matrices weights;
+    for (const auto& weight : p.weights)
+      weights.push_back(weight.to(type == at::kDouble ? type : at::kFloat));
+    return fused::fits(rule, p.schedule, inputs, start_memory(rule.update, weights));
+  };
+  const FastWeightRule plain = {network("swiglu"), loss("dot_product"), {}};
+  EXPECT_TRUE(fits(p.inputs, plain, at::kFloat));
+  EXPECT_FALSE(fits(p.inputs, plain, at::kDouble));
+  EXPECT_FALSE(fits(p.inputs, {network("swiglu"), loss("squared_error"), {}}, at::kFloat));
+  ScanInputs channels = p.inputs;
+  for (auto& rate : channels.rates) rate = rate.expand({-1, -1, -1, c.in});
+  EXPECT_FALSE(fits(channels, plain, at::kFloat));
+  UpdateRule rounding;
+  rounding.muon = true;
+  rounding.newton_schulz.iteration_type = ops::IterationType::bfloat16;
+  EXPECT_FALSE(fits(p.inputs, {network("swiglu"), loss("dot_product"), rounding}, at::kFloat));
+}
+
+TEST(FusedScanInputs, ASecondBackwardPassIsRefused) {
+  const Case c;
+  FusedProblem p = make(c, false);
+  for (auto& [name, tensor] : p.named()) *tensor = tensor->to(at::kFloat).requires_grad_(true);
+  Memory memory = start_memory({}, p.weights);
+  const at::Tensor out =
+      fused::scan({network("swiglu"), loss("dot_product"), {}}, p.schedule, p.inputs, memory).sum();
+  out.backward({}, /*retain_graph=*/true);
+  EXPECT_ANY_THROW(out.backward());
+}
+
+}  // namespace
+}  // namespace lact::ttt
