@@ -33,6 +33,7 @@ LoadedLm load_lm(const LmArguments& arguments, bool with_fingerprint) {
   options::read(options::Json(arguments.weights), format, "weights");
   const bool own = std::filesystem::exists(std::filesystem::path(folder) / "tokenizer.model");
   const models::LmConfig config = models::read_lm_config(folder);
+  models::warn_of_unseen_tokens(config, folder);
   LoadedLm loaded;
   loaded.tokenizer = data::read_tokenizer(!arguments.tokenizer.empty() ? arguments.tokenizer
                                           : own                        ? folder

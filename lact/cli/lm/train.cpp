@@ -69,7 +69,7 @@ void add_lm_train(CLI::App& task, int& exit_code) {
       "         lact lm train --resume run\n"
       "Ctrl-C saves a checkpoint. The folder holds the model, run.json, metrics.jsonl and TensorBoard "
       "events.");
-  verb->add_option("-c,--config", arguments->config, "Preset or JSON file of the model")
+  verb->add_option("-c,--config", arguments->config, "Preset, model folder or config file of the model")
       ->capture_default_str();
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the model: name=value; may be given repeatedly")

@@ -62,7 +62,7 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
       "Scenes are made up and rendered beside the training, without end. Ctrl-C saves a checkpoint. The "
       "folder "
       "holds\nthe model, run.json, metrics.jsonl, TensorBoard events and sheets of renders in samples/.");
-  verb->add_option("-c,--config", arguments->config, "Preset or JSON file of the model")
+  verb->add_option("-c,--config", arguments->config, "Preset, model folder or config file of the model")
       ->capture_default_str();
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the model: name=value; may be given repeatedly")

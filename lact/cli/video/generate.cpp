@@ -90,16 +90,16 @@ void check_film_orders(const CLI::App& verb, const VideoGenerateArguments& argum
 models::VideoSampling film_start(const CLI::App& verb, const VideoGenerateArguments& arguments,
                                  const LoadedVideo& video, models::CodecStream& decoder,
                                  const FilmOrder& order) {
+  const auto given = [&](const char* option) { return verb[option]->count() > 0; };
   if (arguments.from_state.empty()) {
     auto sampling = models::begin_sampling(*video.model, arguments.sample, arguments.seed);
     sampling.prompt = order.prompt;
-    sampling.negative = arguments.negative;
+    sampling.negative = given("--negative") ? arguments.negative : video.text->negative_prompt();
     return sampling;
   }
   const models::VideoConfig& config = video.model->config();
   decoder.prepare(1, config.latent_height, config.latent_width);
   auto sampling = models::load_sampling(arguments.from_state, *video.model, &decoder, video.fingerprint);
-  const auto given = [&](const char* option) { return verb[option]->count() > 0; };
   if (!order.prompt.empty()) sampling.prompt = order.prompt;
   if (given("--negative")) sampling.negative = arguments.negative;
   if (given("--seed")) sampling.seed = arguments.seed;
@@ -189,8 +189,10 @@ void add_video_generate(CLI::App& task, int& exit_code) {
   add_video_options(*verb, arguments->video);
   verb->add_option("-p,--prompt", arguments->prompt, "What the video shows");
   verb->add_option("--prompts", arguments->prompts, "File with a prompt on each line");
-  verb->add_option("--negative", arguments->negative,
-                   "What guidance leads away from; by default the empty text");
+  verb->add_option(
+      "--negative", arguments->negative,
+      "What guidance leads away from; by default Wan's negative prompt for models that read through "
+      "umT5, the empty text for others");
   verb->add_option("-o,--output", arguments->output, "Folder, .mp4 or .gif")->required();
   verb->add_option("--chunks", arguments->chunks, "Chunks to make")
       ->check(CLI::Range(1, 1'000'000))

@@ -96,7 +96,7 @@ void add_video_train(CLI::App& task, int& exit_code) {
       "Ctrl-C saves a checkpoint. The folder holds the model, run.json, metrics.jsonl, TensorBoard events "
       "and\n"
       "sheets in samples/: clips, and below each what the model makes of its first chunk.");
-  verb->add_option("-c,--config", arguments->config, "Preset or JSON file of the model")
+  verb->add_option("-c,--config", arguments->config, "Preset, model folder or config file of the model")
       ->capture_default_str();
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the model: name=value; may be given repeatedly")

@@ -7,6 +7,7 @@
 #include "lact/base/error.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
+#include "lact/models/common/config_file.h"
 #include "lact/models/lm/weights.h"
 
 namespace lact::models {
@@ -26,30 +27,30 @@ ForeignNames names_for(const LmConfig& config, const torch::nn::Module& model) {
 
 }  // namespace
 
+bool describes_lm(const Json& json) {
+  return json.contains("model_type") && (json["model_type"] == kAuthors || json["model_type"] == kOurs);
+}
+
+LmConfig lm_config_of(const Json& json, const std::string& file) {
+  LACT_CHECK(json.is_object() && json.contains("model_type") && json["model_type"].is_string(),
+             "{}: has no model_type, expected {} or {}", file, kAuthors, kOurs);
+  LACT_CHECK(describes_lm(json), "{}: model_type is {}, expected {} or {}", file, json["model_type"].dump(),
+             kAuthors, kOurs);
+  if (json["model_type"] == kAuthors) {
+    const AuthorsLm theirs = read_authors_lm(json, file);
+    return about_file(file, [&] { return translate(theirs); });
+  }
+  LACT_CHECK(json.contains("model"), "{}: has no field model", file);
+  LmConfig config;
+  about_file(file, [&] { options::read(json["model"], config, "model"); });
+  return config;
+}
+
 LmConfig read_lm_config(const std::string& folder) {
   LACT_CHECK(fs::is_directory(folder), "{}: is not a model folder", folder);
   const std::string file = (fs::path(folder) / "config.json").string();
-  const Json json = options::read_json_file(file);
-  LACT_CHECK(json.is_object() && json.contains("model_type") && json["model_type"].is_string(),
-             "{}: has no model_type, expected {} or {}", file, kAuthors, kOurs);
-  const std::string type = json["model_type"].get<std::string>();
-  LmConfig config;
-  if (type == kAuthors) {
-    config = translate(read_authors_lm(json, file));
-  } else {
-    LACT_CHECK(type == kOurs, "{}: model_type is \"{}\", expected {} or {}", file, type, kAuthors, kOurs);
-    LACT_CHECK(json.contains("model"), "{}: has no field model", file);
-    try {
-      options::read(json["model"], config, "model");
-    } catch (const Error& error) {
-      fail("{}: {}", file, error.what());
-    }
-  }
-  try {
-    config.check();
-  } catch (const Error& error) {
-    fail("{}: {}", file, error.what());
-  }
+  const LmConfig config = lm_config_of(options::read_json_file(file), file);
+  about_file(file, [&] { config.check(); });
   return config;
 }
 

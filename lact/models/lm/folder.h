@@ -10,7 +10,13 @@
 
 namespace lact::models {
 
-/// The config alone; nothing is built.
+/// Whether a config file is that of a language model folder, by its model_type.
+bool describes_lm(const options::Json& json);
+
+/// What such a file says, the authors' or ours, unchecked; errors name `file`.
+LmConfig lm_config_of(const options::Json& json, const std::string& file);
+
+/// The config alone, checked; nothing is built.
 LmConfig read_lm_config(const std::string& folder);
 
 std::shared_ptr<LanguageModel> load_lm(const std::string& folder);

@@ -9,6 +9,8 @@
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
+#include "lact/models/common/config_file.h"
+#include "lact/models/video/authors_config.h"
 #include "lact/models/video/weights.h"
 
 namespace lact::models {
@@ -21,6 +23,16 @@ const char* const kWanStem = "diffusion_pytorch_model";
 
 using Tensors = std::map<std::string, at::Tensor>;
 
+bool says(const options::Json& json, const char* field, const char* word) {
+  return json.is_object() && json.contains(field) && json[field] == word;
+}
+
+void check_describes_video(const options::Json& json, const std::string& file) {
+  LACT_CHECK(json.is_object() && describes_video(json),
+             "{}: model_type is not {} and _class_name is not {}, so it is no video model", file, kVideoType,
+             kWanClass);
+}
+
 struct VideoFolder {
   std::string file;  ///< config.json
   options::Json json;
@@ -32,34 +44,14 @@ VideoFolder open_video_folder(const std::string& folder) {
   VideoFolder opened;
   opened.file = (std::filesystem::path(folder) / "config.json").string();
   opened.json = options::read_json_file(opened.file);
-  const auto says = [&](const char* field, const char* word) {
-    return opened.json.is_object() && opened.json.contains(field) && opened.json[field] == word;
-  };
-  opened.is_wan = says("_class_name", kWanClass);
-  LACT_CHECK(opened.is_wan || says("model_type", kVideoType),
-             "{}: model_type is not {} and _class_name is not {}, so it is no video model", opened.file,
-             kVideoType, kWanClass);
+  check_describes_video(opened.json, opened.file);
+  opened.is_wan = says(opened.json, "_class_name", kWanClass);
   return opened;
 }
 
 VideoConfig config_of(const VideoFolder& folder) {
-  VideoConfig config;
-  try {
-    if (folder.is_wan) {
-      options::Json json = folder.json;
-      json.erase("_class_name");
-      json.erase("_diffusers_version");
-      WanModel theirs;
-      options::read(json, theirs);
-      config = translate(theirs);
-    } else {
-      LACT_CHECK(folder.json.contains("model"), "has no field model");
-      options::read(folder.json["model"], config, "model");
-    }
-    config.check();
-  } catch (const Error& error) {
-    fail("{}: {}", folder.file, error.what());
-  }
+  const VideoConfig config = video_config_of(folder.json, folder.file);
+  about_file(folder.file, [&] { config.check(); });
   return config;
 }
 
@@ -84,6 +76,30 @@ void load_wan_or_authors(VideoModel& model, Tensors tensors, const std::string& 
 }
 
 }  // namespace
+
+bool describes_video(const options::Json& json) {
+  return says(json, "model_type", kVideoType) || says(json, "_class_name", kWanClass) ||
+         is_authors_video(json);
+}
+
+VideoConfig video_config_of(const options::Json& json, const std::string& file) {
+  check_describes_video(json, file);
+  return about_file(file, [&] {
+    if (says(json, "model_type", kVideoType)) {
+      LACT_CHECK(json.contains("model"), "has no field model");
+      VideoConfig config;
+      options::read(json["model"], config, "model");
+      return config;
+    }
+    if (is_authors_video(json)) return read_authors_video(json);
+    options::Json fields = json;
+    fields.erase("_class_name");
+    fields.erase("_diffusers_version");
+    WanModel theirs;
+    options::read(fields, theirs);
+    return translate(theirs);
+  });
+}
 
 VideoConfig read_video_config(const std::string& folder) { return config_of(open_video_folder(folder)); }
 

@@ -37,6 +37,7 @@ std::shared_ptr<LmTask> make_task(const LmRun& run, const LmSources& sources,
   LACT_CHECK(sources.tokenizer->vocabulary_size() <= vocabulary,
              "[train] the tokenizer has {} tokens but the model's vocabulary only {}",
              sources.tokenizer->vocabulary_size(), vocabulary);
+  models::warn_of_unseen_tokens(model->config(), "the model");
   return std::make_shared<LmTask>(std::move(model), sources.train, sources.valid, run.batches);
 }
 
