@@ -15,8 +15,6 @@ namespace lact::io {
 
 namespace {
 
-using options::Json;
-
 constexpr uint64_t kLongestYaml = uint64_t{1} << 20;
 constexpr size_t kDeepestYaml = 64;
 
@@ -27,7 +25,7 @@ bool parse_number(const std::string& text, Number& number) {
 }
 
 /// What an unquoted word means in YAML's core schema, as far as configs use it.
-Json plain_scalar(const std::string& text) {
+options::Json plain_scalar(const std::string& text) {
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return nullptr;
   if (text == "true" || text == "True" || text == "TRUE") return true;
   if (text == "false" || text == "False" || text == "FALSE") return false;
@@ -49,24 +47,24 @@ class JsonBuilder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse(mark, "an alias"); }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
                 const std::string& text) override {
-    add(tag == "?" ? plain_scalar(text) : Json(text), mark);  // "!" is quoted
+    add(tag == "?" ? plain_scalar(text) : options::Json(text), mark);  // "!" is quoted
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                        YAML::EmitterStyle::value) override {
-    open(Json::array(), mark);
+    open(options::Json::array(), mark);
   }
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                   YAML::EmitterStyle::value) override {
-    open(Json::object(), mark);
+    open(options::Json::object(), mark);
   }
   void OnSequenceEnd() override { close(); }
   void OnMapEnd() override { close(); }
 
-  Json take() { return std::move(root_); }
+  options::Json take() { return std::move(root_); }
 
  private:
   struct Level {
-    Json value;
+    options::Json value;
     YAML::Mark mark;
     std::optional<std::string> key;  ///< of a map, whose value is still to come
   };
@@ -75,7 +73,7 @@ class JsonBuilder : public YAML::EventHandler {
     fail("{}: line {} has {}, expected maps, lists and plain values", path_, mark.line + 1, what);
   }
 
-  void open(Json value, const YAML::Mark& mark) {
+  void open(options::Json value, const YAML::Mark& mark) {
     if (levels_.size() >= kDeepestYaml) refuse(mark, fmt::format("more than {} levels", kDeepestYaml));
     levels_.push_back({std::move(value), mark, std::nullopt});
   }
@@ -84,7 +82,7 @@ class JsonBuilder : public YAML::EventHandler {
     levels_.pop_back();
     add(std::move(done.value), done.mark);
   }
-  void add(Json value, const YAML::Mark& mark) {
+  void add(options::Json value, const YAML::Mark& mark) {
     if (levels_.empty()) {
       root_ = std::move(value);
       return;
@@ -104,12 +102,12 @@ class JsonBuilder : public YAML::EventHandler {
 
   const std::string& path_;
   std::vector<Level> levels_;
-  Json root_;
+  options::Json root_;
 };
 
 }  // namespace
 
-Json read_yaml_file(const std::string& path) {
+options::Json read_yaml_file(const std::string& path) {
   std::istringstream text(read_whole_file(path, kLongestYaml));
   JsonBuilder builder(path);
   try {

@@ -74,7 +74,8 @@ TEST(BenchSession, AnErrorThatRoundingExplainsIsAllowed) {
   int runs = 0;
   Trial trial = trial_with_error(0.2, runs);
   const auto with = [&](double plain, double in_float32) {
-    trial.rounding = {[=] { return plain; }, {{"in float32", [=] { return in_float32; }, 1e-2}}};
+    trial.rounding =
+        GrowingRounding{[=] { return plain; }, {{"in float32", [=] { return in_float32; }, 1e-2}}};
     return session.measure(trial);
   };
   EXPECT_FALSE(with(0.15, 1e-5).wrong);
@@ -87,9 +88,9 @@ TEST(BenchSession, RoundingExplainsNothingIfTheSameComputationIsWrongWithoutIt) 
   int runs = 0;
   Trial trial = trial_with_error(0.8, runs);
   const auto wrong = [&](double in_float32, double of_two_chunks) {
-    trial.rounding = {[] { return 0.7; },
-                      {{"in float32", [=] { return in_float32; }, 1e-2},
-                       {"of two chunks", [=] { return of_two_chunks; }, 0.15}}};
+    trial.rounding = GrowingRounding{[] { return 0.7; },
+                                     {{"in float32", [=] { return in_float32; }, 1e-2},
+                                      {"of two chunks", [=] { return of_two_chunks; }, 0.15}}};
     return session.measure(trial).wrong;
   };
   EXPECT_FALSE(wrong(1e-4, 0.05));
@@ -102,7 +103,7 @@ TEST(BenchSession, RoundingExplainsNothingIfTheSameComputationIsWrongWithoutIt) 
 }
 
 TEST(BenchTtt, LongMuonSchedulesAreCheckedWhereRoundingDoesNotGrow) {
-  const TttShape shape = {2, 256, 64, 16, 16, true, true};
+  const TttShape shape = {2, 512, 128, 16, 16, true, true};
   const TttProblem problem(shape, at::kBFloat16);
   TttCheck check(problem, shape);
   EXPECT_LT(check.error_in_float32(true, false), ttt_tolerance(shape, at::kFloat));

@@ -14,7 +14,7 @@ Json take(Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return nullptr;
   Json value = std::move(*found);
-  object.erase(found);
+  object.erase(key);
   return value;
 }
 

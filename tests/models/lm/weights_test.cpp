@@ -15,25 +15,27 @@ namespace {
 using lact::testing::TemporaryFolder;
 using options::Json;
 
-std::string published(const std::string& name) {
+std::string published_lm(const std::string& name) {
   return std::string(LACT_SOURCE_DIR) + "/tests/models/lm/examples/" + name + ".json";
 }
 
-LmConfig config_of(const std::string& name) { return std::get<LmConfig>(resolve_config(published(name))); }
+LmConfig authors_lm(const std::string& name) {
+  return std::get<LmConfig>(resolve_config(published_lm(name)));
+}
 
 TEST(AuthorsLm, PublishedConfigsAreThePresets) {
-  EXPECT_EQ(config_of("760M_momentum_muon"), lm_760m());
-  EXPECT_EQ(config_of("3B_momentum_muon"), lm_3b_code());
+  EXPECT_EQ(authors_lm("760M_momentum_muon"), lm_760m());
+  EXPECT_EQ(authors_lm("3B_momentum_muon"), lm_3b_code());
   LmConfig momentum = lm_760m();
   momentum.layer.memory.update.muon = false;
-  EXPECT_EQ(config_of("760M_momentum"), momentum);
+  EXPECT_EQ(authors_lm("760M_momentum"), momentum);
   momentum.layer.memory.silu_v = false;
-  EXPECT_EQ(config_of("760M_momentum_fused_kernel"), momentum);
+  EXPECT_EQ(authors_lm("760M_momentum_fused_kernel"), momentum);
 }
 
 // Their own code cannot build this one: 25 heads do not divide 3072 channels.
 TEST(AuthorsLm, ExchangedHeadsAndLayersAreToldByName) {
-  EXPECT_SENTENCE(config_of("3B_momentum"),
+  EXPECT_SENTENCE(authors_lm("3B_momentum"),
                   "3B_momentum.json: num_attn_heads is 25, expected a divisor of hidden_size 3072; "
                   "num_hidden_layers is 24: are the two exchanged?");
 }
@@ -67,7 +69,7 @@ TEST(AuthorsLm, AKeyWithAnotherMeaningIsOneSentence) {
   const TemporaryFolder folder;
   const std::string file = folder / "config.json";
   const auto with = [&](const char* key, const Json& value) {
-    Json json = options::read_json_file(published("760M_momentum_muon"));
+    Json json = options::read_json_file(published_lm("760M_momentum_muon"));
     json[key] = value;
     lact::testing::write_file(file, json.dump());
     return file;

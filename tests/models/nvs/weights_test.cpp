@@ -12,20 +12,22 @@ namespace {
 
 using options::Json;
 
-std::string published(const std::string& name) {
+std::string published_nvs(const std::string& name) {
   return std::string(LACT_SOURCE_DIR) + "/tests/models/nvs/examples/" + name + ".yaml";
 }
 
-NvsConfig config_of(const std::string& name) { return std::get<NvsConfig>(resolve_config(published(name))); }
+NvsConfig authors_nvs(const std::string& name) {
+  return std::get<NvsConfig>(resolve_config(published_nvs(name)));
+}
 
 TEST(AuthorsNvs, PublishedConfigsAreThePresets) {
-  EXPECT_EQ(config_of("lact_l24_d768_ttt2x"), nvs_312m());
-  EXPECT_EQ(config_of("lact_l24_d768_ttt4x"), nvs_4x());
-  EXPECT_EQ(config_of("lact_l14_d768_ttt2x"), nvs_14_layers());
+  EXPECT_EQ(authors_nvs("lact_l24_d768_ttt2x"), nvs_312m());
+  EXPECT_EQ(authors_nvs("lact_l24_d768_ttt4x"), nvs_4x());
+  EXPECT_EQ(authors_nvs("lact_l14_d768_ttt2x"), nvs_14_layers());
 }
 
 TEST(AuthorsNvs, AKeyWithAnotherMeaningIsOneSentence) {
-  const Json good = io::read_yaml_file(published("lact_l24_d768_ttt2x"));
+  const Json good = io::read_yaml_file(published_nvs("lact_l24_d768_ttt2x"));
   const auto with = [&](const std::string& pointer, const Json& value) {
     Json json = good;
     json[Json::json_pointer(pointer)] = value;

@@ -12,11 +12,11 @@ namespace {
 
 using options::Json;
 
-const std::string kPublished =
+const std::string kPublishedVideo =
     std::string(LACT_SOURCE_DIR) + "/tests/models/video/examples/lact_ar_chunk3f_1.3B.yaml";
 
 TEST(AuthorsVideo, PublishedConfigIsThePreset) {
-  EXPECT_EQ(std::get<VideoConfig>(resolve_config(kPublished)), video_1_3b());
+  EXPECT_EQ(std::get<VideoConfig>(resolve_config(kPublishedVideo)), video_1_3b());
   EXPECT_EQ(video_1_3b(), VideoConfig{});
 }
 
@@ -24,7 +24,7 @@ TEST(AuthorsVideo, PublishedConfigIsThePreset) {
 class AuthorsVideoKeys : public ::testing::Test {
  protected:
   VideoConfig with(const std::string& key, const Json& value) {
-    Json json = io::read_yaml_file(kPublished);
+    Json json = io::read_yaml_file(kPublishedVideo);
     Json& model = json["model"]["diffusion_config"]["model_config"];
     (key.starts_with("layer.") ? model["efficient_attn_config"][0][key.substr(6)] : model[key]) = value;
     return video_config_of(json, "their.yaml");
