@@ -9,6 +9,7 @@
 #include "lact/base/error.h"
 #include "lact/base/format.h"
 #include "lact/base/log.h"
+#include "lact/base/memory_use.h"
 #include "lact/base/random.h"
 #include "lact/cli/lm/demo.h"
 #include "lact/cli/lm/lm.h"
@@ -126,10 +127,9 @@ void run_demo(const DemoArguments& arguments) {
     result.runs.push_back({name, run_folder.string(), run,
                            train::start_run(run, {.folder = run_folder.string(), .title = name})});
     LACT_CHECK(result.runs.back().outcome.finished, "[demo] interrupted; nothing is reported");
-    LmArguments trained;
-    trained.model = run_folder.string();
-    models.push_back({name, load_lm(trained)});
+    models.push_back({name, tasks::lm::load(run_folder.string())});
   }
+  return_freed_memory();
   for (const auto& [name, lm] : models) {
     result.recalls.push_back(
         eval::recall(name, *lm.model, *lm.tokenizer, text, {.length = 512, .documents = 64, .seed = 1000}));

@@ -13,7 +13,7 @@ namespace lact::cli {
 
 struct EvalArguments {
   std::vector<std::string> models, data;
-  LmArguments lm;  ///< tokenizer and precision of all models
+  tasks::lm::LoadOptions load;  ///< of all models
   eval::PositionLossOptions position;
   eval::RecallOptions recall;
   data::RecallTextOptions recall_text;
@@ -25,7 +25,7 @@ struct EvalArguments {
 
 struct NamedLm {
   std::string name;
-  LoadedLm lm;
+  tasks::lm::Loaded lm;
 };
 
 Evaluation evaluate_loss(const std::vector<NamedLm>& models, const EvalArguments& arguments);

@@ -14,7 +14,7 @@ using options::Json;
 namespace {
 
 /// Greedy, as RULER asks.
-std::string predict(const LoadedLm& lm, const std::string& prompt, int64_t answer_tokens) {
+std::string predict(const tasks::lm::Loaded& lm, const std::string& prompt, int64_t answer_tokens) {
   models::GenerateOptions options;
   options.max_tokens = answer_tokens;
   options.sampling.temperature = 0;
@@ -32,8 +32,8 @@ struct Cell {
   std::vector<double> by_depth;  ///< NaN where no needle was
 };
 
-Cell evaluate(const LoadedLm& lm, const ruler::Task& task, const ruler::Material& material, int64_t length,
-              const EvalArguments& arguments, const std::function<void()>& on_example) {
+Cell evaluate(const tasks::lm::Loaded& lm, const ruler::Task& task, const ruler::Material& material,
+              int64_t length, const EvalArguments& arguments, const std::function<void()>& on_example) {
   const auto count_tokens = [&](const std::string& text) {
     return int64_t(lm.tokenizer->encode(text).size());
   };

@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/log.h"
+#include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
 #include "lact/cli/lm/text.h"
@@ -46,7 +47,8 @@ void run_generate(const GenerateArguments& arguments) {
              "[generate] --save-memory writes one file, but there are {} memories",
              arguments.memories.size());
   const bool needs_hash = !arguments.memories.empty() || !arguments.save_memory.empty();
-  const LoadedLm lm = load_lm(arguments.lm, needs_hash);
+  return_freed_memory();
+  const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load, needs_hash);
   const std::string& hash = lm.fingerprint;
 
   std::vector<models::LmStream> streams;

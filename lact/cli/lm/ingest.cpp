@@ -35,7 +35,8 @@ int64_t total_bytes(const std::vector<std::string>& files) {
 
 void run_ingest(const IngestArguments& arguments) {
   const auto files = data::find_text_files(arguments.texts);
-  const LoadedLm lm = load_lm(arguments.lm, /*with_fingerprint=*/true);
+  return_freed_memory();
+  const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load, /*with_fingerprint=*/true);
   const std::string& hash = lm.fingerprint;
   models::LmStream stream = arguments.memory.empty() ? models::LmStream(lm.model)
                                                      : models::load_memory(arguments.memory, lm.model, hash);

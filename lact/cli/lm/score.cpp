@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "lact/base/error.h"
+#include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
 #include "lact/cli/lm/lm.h"
 #include "lact/cli/lm/text.h"
@@ -39,7 +40,7 @@ struct Score {
   }
 };
 
-Score score(const LoadedLm& lm, const std::string& file) {
+Score score(const tasks::lm::Loaded& lm, const std::string& file) {
   models::LmStream stream(lm.model);
   eval::TextScorer scorer(stream);
   Progress progress("score " + std::filesystem::path(file).filename().string(), 0);
@@ -53,7 +54,8 @@ Score score(const LoadedLm& lm, const std::string& file) {
 
 void run_score(const ScoreArguments& arguments) {
   const auto files = data::find_text_files(arguments.texts);
-  const LoadedLm lm = load_lm(arguments.lm);
+  return_freed_memory();
+  const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load);
   std::vector<Score> scores;
   for (const auto& file : files) scores.push_back(score(lm, file));
   if (scores.size() > 1) {

@@ -25,7 +25,7 @@ void check_utf8(const std::string& text, const std::string& what) {
   }
 }
 
-uint64_t read_in_chunks(const LoadedLm& lm, const std::string& file,
+uint64_t read_in_chunks(const tasks::lm::Loaded& lm, const std::string& file,
                         const std::function<void(std::span<const int64_t>)>& on_chunk) {
   // Small pieces of text, so that memory does not depend on the length.
   constexpr data::PieceSizes kPieces = {.usual = 1024};

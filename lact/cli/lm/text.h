@@ -22,7 +22,7 @@ void check_utf8(const std::string& text, const std::string& what);
 
 /// Gives the tokens of a text file of any size to `on_chunk`, no more than a chunk of the model at a time;
 /// returns the bytes of the text.
-uint64_t read_in_chunks(const LoadedLm& lm, const std::string& file,
+uint64_t read_in_chunks(const tasks::lm::Loaded& lm, const std::string& file,
                         const std::function<void(std::span<const int64_t>)>& on_chunk);
 
 std::vector<int64_t> to_ids(const std::vector<int32_t>& tokens);

@@ -27,7 +27,8 @@ struct NvsEvalArguments {
   data::SceneSourceConfig meshes;
   data::SceneOptions reading;
   data::TestOptions test;
-  std::string size, frame, precision = "f32", lpips, network = "squeeze", output;
+  tasks::nvs::LoadOptions load;
+  std::string size, frame, lpips, network = "squeeze", output;
   bool json = false;
 };
 
@@ -37,7 +38,7 @@ std::vector<eval::NamedNvs> load_models(const NvsEvalArguments& arguments, NvsEv
   if (folders.empty()) folders.push_back({"shipped weights", ""});
   std::vector<eval::NamedNvs> models;
   for (const auto& [name, folder] : folders) {
-    const LoadedNvs loaded = load_nvs_model({folder, arguments.precision});
+    const auto loaded = tasks::nvs::load(folder, arguments.load);
     if (models.empty()) {
       const models::ViewSize size = view_size_for(arguments.size, loaded);
       result.test.height = size.height;
@@ -183,7 +184,7 @@ void add_nvs_eval(CLI::App& task) {
       "--frame", arguments->frame,
       "coordinates of cameras: given, mean_pose or object; by default those of the model's training");
   verb->add_option("--seed", arguments->test.seed, "of scenes and choices")->capture_default_str();
-  verb->add_option("--precision", arguments->precision, "f32 or bf16")->capture_default_str();
+  add_fields(*verb, arguments->load);
   auto* lpips = verb->add_option("--lpips", arguments->lpips, "Folder of the weights of LPIPS");
   verb->add_option("--network", arguments->network, "of LPIPS: squeeze or alex")
       ->capture_default_str()

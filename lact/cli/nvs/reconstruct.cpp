@@ -45,7 +45,7 @@ std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, cons
 }
 
 /// Photos are decoded when their piece is read and forgotten afterwards.
-models::NvsScene read_into_scene(const NvsReconstructArguments& arguments, const LoadedNvs& nvs,
+models::NvsScene read_into_scene(const NvsReconstructArguments& arguments, const tasks::nvs::Loaded& nvs,
                                  const data::Scene& photos, const std::vector<int64_t>& chosen,
                                  const models::ViewSize& size, data::FrameChoice choice) {
   // What the photos show is best seen from all cameras; a mean pose is that of the views that are read, as in
@@ -88,7 +88,7 @@ void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
   const data::Scene photos = data::load_scene(arguments.photos, arguments.scene);
   const std::vector<int64_t> chosen = chosen_views(arguments, photos);
   return_freed_memory();
-  const LoadedNvs nvs = load_nvs_model(arguments.nvs);
+  const auto nvs = tasks::nvs::load(arguments.nvs.model, arguments.nvs.load);
   const models::ViewSize size = view_size_for(arguments.size, nvs);
   const int64_t patch = nvs.model->config().patch_size;
   data::check_patches(size.height, size.width, patch);

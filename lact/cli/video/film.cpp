@@ -15,7 +15,8 @@ namespace lact::cli {
 namespace {
 
 /// Sizes of the frames to come. All are alike, so that an output need not be told of more than two.
-std::vector<io::ImageSize> film_frames(const LoadedVideo& video, int64_t chunks, bool from_the_start) {
+std::vector<io::ImageSize> film_frames(const tasks::video::Loaded& video, int64_t chunks,
+                                       bool from_the_start) {
   const models::VideoConfig& config = video.model->config();
   const int64_t latent = chunks * config.chunk_frames, side = video.codec->spatial();
   const int64_t frames =
@@ -31,8 +32,8 @@ void write_frames(io::FrameOutput& output, const at::Tensor& pixels) {
 
 }  // namespace
 
-Film make_film(const LoadedVideo& video, models::VideoSampling sampling, models::CodecStream& decoder,
-               const FilmOrder& order, const FilmSettings& settings) {
+Film make_film(const tasks::video::Loaded& video, models::VideoSampling sampling,
+               models::CodecStream& decoder, const FilmOrder& order, const FilmSettings& settings) {
   at::NoGradGuard no_grad;
   const auto start = std::chrono::steady_clock::now();
   const auto frames = film_frames(video, settings.chunks, sampling.chunks() == 0);

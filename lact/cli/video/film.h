@@ -34,7 +34,7 @@ struct Film {
 
 /// Makes a video from a fresh or loaded sampling and the decoder that goes with it. A stopped video ends
 /// after its last finished chunk; nothing is written if there is none.
-Film make_film(const LoadedVideo& video, models::VideoSampling sampling, models::CodecStream& decoder,
-               const FilmOrder& order, const FilmSettings& settings);
+Film make_film(const tasks::video::Loaded& video, models::VideoSampling sampling,
+               models::CodecStream& decoder, const FilmOrder& order, const FilmSettings& settings);
 
 }  // namespace lact::cli

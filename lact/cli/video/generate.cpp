@@ -88,7 +88,7 @@ void check_film_orders(const CLI::App& verb, const VideoGenerateArguments& argum
 
 /// A fresh video, or one that goes on with what the command line changes.
 models::VideoSampling film_start(const CLI::App& verb, const VideoGenerateArguments& arguments,
-                                 const LoadedVideo& video, models::CodecStream& decoder,
+                                 const tasks::video::Loaded& video, models::CodecStream& decoder,
                                  const FilmOrder& order) {
   if (arguments.from_state.empty()) {
     auto sampling = models::begin_sampling(*video.model, arguments.sample, arguments.seed);
@@ -138,7 +138,7 @@ int run_video_generate(const CLI::App& verb, const VideoGenerateArguments& argum
   const std::vector<FilmOrder> orders = film_orders(arguments);
   check_film_orders(verb, arguments, orders);
   return_freed_memory();
-  const LoadedVideo video = load_video_model(arguments.video);
+  const auto video = tasks::video::load(arguments.video.model, arguments.video.load);
   const Interrupt interrupt;
   nlohmann::ordered_json films = nlohmann::ordered_json::array();
   std::string report;
