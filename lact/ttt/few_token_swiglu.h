@@ -3,7 +3,7 @@
 
 #include "lact/ttt/fast_weight.h"
 
-namespace lact::ops {
+namespace lact::ttt {
 
 bool is_few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x);
 
@@ -11,4 +11,4 @@ bool is_few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x);
 /// bfloat16.
 at::Tensor few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x);
 
-}  // namespace lact::ops
+}  // namespace lact::ttt

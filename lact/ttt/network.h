@@ -36,8 +36,8 @@ class FastWeightNetwork {
   /// f_W(x): [B, H, T, in] -> [B, H, T, out].
   virtual at::Tensor apply(const Matrices& weights, const at::Tensor& x) const = 0;
 
-  /// Σ_t rate_t · (-∂L_t/∂W) for each matrix, given the output_gradient -∂L_t/∂f(k_t).
-  virtual Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& output_gradient,
+  /// Σ_t rate_t · (-∂L_t/∂W) for each matrix, given negative_gradient = -∂L_t/∂f(k_t).
+  virtual Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& negative_gradient,
                            const Matrices& rates) const = 0;
 
   /// Floating point operations per token of `descent`, in units of 2 · (elements of all matrices): how many
@@ -46,8 +46,7 @@ class FastWeightNetwork {
 
   /// The network's passes with a backward pass of their own, for processors; null if it has none: `apply` and
   /// `descent` are enough.
-  virtual std::unique_ptr<ops::fused::FastWeightPasses> passes(const ops::fused::NetworkSizes& sizes,
-                                                               bool bf16) const {
+  virtual std::unique_ptr<fused::FastWeightPasses> passes(const fused::NetworkSizes& sizes, bool bf16) const {
     return nullptr;
   }
 };

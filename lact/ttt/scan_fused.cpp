@@ -15,10 +15,6 @@ namespace lact::ttt::fused {
 
 namespace {
 
-using ops::HeadTokens;
-using ops::fused::FastWeightPasses;
-using ops::fused::ReadChunk;
-using ops::fused::WrittenChunk;
 using torch::autograd::variable_list;
 
 /// What is done with one version of the weights: tokens are read, then tokens are written, or one of the two.
@@ -26,7 +22,7 @@ using torch::autograd::variable_list;
 struct Move {
   Range read = {}, written = {};
   size_t version = 0;
-  ops::fused::KeptChunk kept = {};
+  KeptChunk kept = {};
   UpdateTape update = {};  ///< of a write
 };
 
@@ -299,7 +295,7 @@ bool fits(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs
   const bool tokens_fit = inputs.k.is_cpu() && (type == at::kFloat || type == at::kBFloat16) &&
                           inputs.q.scalar_type() == type && inputs.v.scalar_type() == type &&
                           inputs.k.dim() == 4;
-  if (!tokens_fit || !rule.loss.output_gradient_is_value()) return false;
+  if (!tokens_fit || !rule.loss.negative_gradient_is_value()) return false;
   if (memory.weights.size() > kMostMatrices) return false;
   for (const auto& weight : memory.weights) {
     if (weight.scalar_type() != at::kFloat) return false;

@@ -5,7 +5,7 @@
 #include "support/gradients.h"
 #include "support/instruction_sets.h"
 
-namespace lact::ops {
+namespace lact::ttt {
 namespace {
 
 using lact::testing::difference;
@@ -48,4 +48,4 @@ TEST(FewTokenSwiglu, LeavesEverythingElseToTheReference) {
 }
 
 }  // namespace
-}  // namespace lact::ops
+}  // namespace lact::ttt

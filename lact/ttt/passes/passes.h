@@ -11,7 +11,9 @@
 #include "lact/ops/tokens/head_tokens.h"
 #include "lact/ops/tokens/range.h"
 
-namespace lact::ops::fused {
+namespace lact::ttt::fused {
+
+using ops::HeadTokens;
 
 /// One tensor per matrix of the network: weights and gradients [heads, out, in] float32, rates [heads, T]
 /// float32.
@@ -43,7 +45,7 @@ class FastWeightPasses {
   virtual void load(const PerMatrix& weights) = 0;
 
   /// out = f(x) for the tokens of `read`. For those of `written`, which are as many, into `sums` for each
-  /// matrix: Σ_t rate_t · (-∂L_t/∂W) with v as the output_gradient on f(k). Either may be missing. Both use
+  /// matrix: Σ_t rate_t · (-∂L_t/∂W) with v as the negative gradient of f(k). Either may be missing. Both use
   /// the weights as they were loaded, so that a chunk that is read and then written is one block of work.
   virtual KeptChunk forward(const ReadChunk* read, const WrittenChunk* written, const PerMatrix& sums,
                             bool keep) = 0;
@@ -68,4 +70,4 @@ std::unique_ptr<FastWeightPasses> swiglu_passes(const NetworkSizes& sizes, bool 
 /// One matrix; see linear_apply. `hidden` is not used.
 std::unique_ptr<FastWeightPasses> linear_passes(const NetworkSizes& sizes, bool bf16);
 
-}  // namespace lact::ops::fused
+}  // namespace lact::ttt::fused

@@ -7,8 +7,6 @@
 
 namespace lact::ttt::fused {
 
-using ops::fused::PerMatrix;
-
 /// A memory with all heads of the batch in one dimension, [heads, out, in] float32; norms [heads, out].
 struct FlatMemory {
   PerMatrix weights, initial_norms, momentum, accumulated;
