@@ -9,7 +9,7 @@
 #include "lact/bench/ttt_problem.h"
 #include "lact/models/lm/config.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 enum class Pass { forward, forward_backward };
 
@@ -42,4 +42,4 @@ double total(const std::map<std::string, double>& parts);
 double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_per_weight,
                     double bytes_per_activation);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -8,7 +8,7 @@
 
 namespace lact::cli {
 
-namespace ruler = eval::ruler;
+namespace ruler = tasks::lm::ruler;
 using options::Json;
 
 namespace {

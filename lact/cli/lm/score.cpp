@@ -42,7 +42,7 @@ struct Score {
 
 Score score(const tasks::lm::Loaded& lm, const std::string& file) {
   models::LmStream stream(lm.model);
-  eval::TextScorer scorer(stream);
+  tasks::lm::TextScorer scorer(stream);
   Progress progress("score " + std::filesystem::path(file).filename().string(), 0);
   const uint64_t bytes = read_in_chunks(lm, file, [&](std::span<const int64_t> tokens) {
     scorer.read(tokens);

@@ -10,7 +10,6 @@
 #include "lact/cli/fields.h"
 #include "lact/cli/verbs.h"
 #include "lact/io/image.h"
-#include "lact/models/nvs/scene_file.h"
 
 namespace lact::cli {
 
@@ -35,9 +34,8 @@ void add_nvs_options(CLI::App& verb, NvsArguments& arguments) {
   add_fields(verb, arguments.load);
 }
 
-serve::NvsSource load_nvs_scene(const std::string& file, const NvsArguments& arguments, int64_t full_side) {
-  const auto nvs = tasks::nvs::load_for_scene(file, arguments.model, arguments.load);
-  return {nvs.model, models::load_scene(file, *nvs.model, nvs.fingerprint), {file, full_side}};
+tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& arguments) {
+  return tasks::nvs::Session::open(tasks::nvs::load_for_scene(file, arguments.model, arguments.load), file);
 }
 
 models::ViewSize parse_view_size(const std::string& text, const std::string& option) {

@@ -28,10 +28,8 @@ struct NvsArguments {
 };
 void add_nvs_options(CLI::App& verb, NvsArguments& arguments);
 
-/// A scene file with its model: the named one, or the one at the place that the file remembers, or the
-/// shipped weights. `full_side` as in serve::NvsSourceOptions.
-serve::NvsSource load_nvs_scene(const std::string& file, const NvsArguments& arguments,
-                                int64_t full_side = 0);
+/// A scene file with its model: the named one, or the one that tasks::nvs::load_for_scene finds.
+tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& arguments);
 
 /// "256" is a square, "256x384" height and width. `option` is for errors.
 models::ViewSize parse_view_size(const std::string& text, const std::string& option);

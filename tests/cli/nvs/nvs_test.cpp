@@ -85,8 +85,7 @@ TEST_F(NvsProgram, ReadsPhotosAndRendersThemAsTheLibraryDoes) {
 
   EXPECT_EQ(render("--views -o " + quoted("views"))["frames"], 3);
   const auto model = models::load_nvs(path("model"));
-  serve::NvsSource scene(model, models::load_scene(path("scene.fw"), *model, models::fingerprint(*model)),
-                         {"scene"});
+  const auto scene = tasks::nvs::Session::open(tasks::nvs::load(path("model")), path("scene.fw"));
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(frame("views", i).equal(scene.render(scene.cameras()[size_t(i)]))) << i;
     for (const double coordinate : data::column(scene.cameras()[size_t(i)].camera_to_world, 3))

@@ -12,17 +12,12 @@ namespace lact::tasks::nvs {
 namespace {
 
 using lact::testing::make_nvs;
+using lact::testing::scene_of_noise;
 using lact::testing::TemporaryFolder;
 using lact::testing::tiny_nvs;
-using lact::testing::tiny_scene;
 
 void save_some_scene(const std::string& file, const Loaded& nvs, const std::string& model_path) {
-  const auto views = tiny_scene(2, 8, 8);
-  models::NvsScene scene;
-  scene.state = nvs.model->reconstruct(views.list(), views.intrinsics, views.camera_to_world);
-  scene.intrinsics = views.intrinsics;
-  scene.camera_to_world = views.camera_to_world;
-  scene.sizes.assign(2, {8, 8});
+  models::NvsScene scene = scene_of_noise(*nvs.model);
   scene.model_path = model_path;
   models::save_scene(file, scene, nvs.fingerprint);
 }

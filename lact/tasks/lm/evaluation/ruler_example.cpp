@@ -7,7 +7,7 @@
 #include "lact/data/text/sentences.h"
 #include "lact/tasks/lm/evaluation/ruler.h"
 
-namespace lact::eval::ruler {
+namespace lact::tasks::lm::ruler {
 
 namespace {
 
@@ -193,4 +193,4 @@ Example make_example(const Task& task, const Material& material, int64_t haystac
   return example;
 }
 
-}  // namespace lact::eval::ruler
+}  // namespace lact::tasks::lm::ruler

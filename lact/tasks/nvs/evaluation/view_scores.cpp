@@ -11,7 +11,7 @@
 #include "lact/data/views/preprocess.h"
 #include "lact/io/picture_sheet.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 
 namespace {
 
@@ -130,4 +130,4 @@ std::vector<ViewScore> view_scores(const std::vector<NamedNvs>& models,
   return scores;
 }
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

@@ -13,7 +13,7 @@
 #include "lact/models/nvs/model.h"
 #include "lact/tasks/nvs/evaluation/image_metrics.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 
 struct NamedNvs {
   std::string name;
@@ -71,11 +71,11 @@ struct ViewSummary {
 std::vector<ViewSummary> summarize(const std::vector<ViewScore>& scores);
 
 /// PSNR of one group against the number of input views, a line for each model.
-Plot view_psnr_plot(const std::vector<ViewSummary>& summaries, const std::string& group);
+eval::Plot view_psnr_plot(const std::vector<ViewSummary>& summaries, const std::string& group);
 
 /// Times over all groups against the number of input views. LaCT reads in linear time and renders in constant
 /// time; full attention takes quadratic and linear time.
-Plot reconstruct_time_plot(const std::vector<ViewScore>& scores);
-Plot render_time_plot(const std::vector<ViewScore>& scores);
+eval::Plot reconstruct_time_plot(const std::vector<ViewScore>& scores);
+eval::Plot render_time_plot(const std::vector<ViewScore>& scores);
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

@@ -1,6 +1,6 @@
 #include "lact/tasks/nvs/serving/viewer_page.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 namespace {
 
@@ -12,4 +12,4 @@ constexpr unsigned char kViewerPage[] = {
 
 std::string_view viewer_page() { return {reinterpret_cast<const char*>(kViewerPage), sizeof(kViewerPage)}; }
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

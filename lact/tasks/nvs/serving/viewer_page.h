@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 std::string_view viewer_page();
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

@@ -11,7 +11,7 @@
 #include "support/errors.h"
 #include "support/tiny_nvs.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -212,12 +212,12 @@ TEST(ViewScores, SummariesAreMeansOfScoresAndMediansOfTimes) {
 }
 
 TEST(ViewScores, PlotsHaveALinePerModel) {
-  const Plot psnr = view_psnr_plot(summarize(written_scores()), "cubes");
+  const eval::Plot psnr = view_psnr_plot(summarize(written_scores()), "cubes");
   ASSERT_THAT(psnr.series, SizeIs(2));
   EXPECT_EQ(psnr.series[1].name, "a");
   EXPECT_THAT(psnr.series[1].x, ElementsAre(1, 2));
   EXPECT_THAT(psnr.series[1].y, ElementsAre(8, ::testing::DoubleNear(14, 1e-12)));
-  const Plot reading = reconstruct_time_plot(written_scores());
+  const eval::Plot reading = reconstruct_time_plot(written_scores());
   ASSERT_THAT(reading.series, SizeIs(2));
   EXPECT_EQ(reading.series[0].name, "b");
   EXPECT_THAT(reading.series[0].x, ElementsAre(2, 4));
@@ -226,4 +226,4 @@ TEST(ViewScores, PlotsHaveALinePerModel) {
 }
 
 }  // namespace
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

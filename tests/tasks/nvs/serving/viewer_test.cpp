@@ -14,7 +14,7 @@
 #include "support/running_viewer.h"
 #include "support/web_client.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 namespace {
 
 using nlohmann::json;
@@ -235,4 +235,4 @@ TEST(Viewer, ASceneWithoutCamerasIsRefused) {
 }
 
 }  // namespace
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs
