@@ -13,12 +13,11 @@
 #include "lact/base/random.h"
 #include "lact/cli/lm/demo.h"
 #include "lact/cli/lm/lm.h"
-#include "lact/cli/lm/text.h"
 #include "lact/data/text/token_cache.h"
 #include "lact/data/text/train_tokenizer.h"
 #include "lact/io/atomic_file.h"
-#include "lact/models/lm/generate.h"
 #include "lact/models/lm/presets.h"
+#include "lact/tasks/lm/session.h"
 #include "lact/tasks/lm/training/run.h"
 
 namespace lact::cli {
@@ -96,14 +95,10 @@ DemoSample make_sample(const std::vector<NamedLm>& models, const data::RecallTex
   sample.answer = document.words[size_t(far->word)];
   sample.distance = far->word - far->mentioned;
   for (const auto& [name, lm] : models) {
-    models::LmStream stream(lm.model);
     models::GenerateOptions options;
     options.max_tokens = 8;
     options.sampling.temperature = 0;
-    const auto tokens = to_ids(lm.tokenizer->encode(sample.prompt));
-    sample.written[name] =
-        models::generate(stream, tokens, options, vocabulary_of(*lm.tokenizer), [](const std::string&) {
-        }).bytes;
+    sample.written[name] = tasks::lm::Session(lm).write(sample.prompt, options).bytes;
   }
   return sample;
 }
