@@ -25,7 +25,7 @@ struct NvsEvalArguments {
   std::vector<std::string> models, photos;
   std::optional<int64_t> scenes;
   data::SceneSourceConfig meshes;
-  data::SceneOptions reading;
+  data::CaptureOptions reading;
   data::TestOptions test;
   tasks::nvs::LoadOptions load;
   std::string size, frame, lpips, network = "squeeze", output;
@@ -40,7 +40,7 @@ std::vector<tasks::nvs::NamedNvs> load_models(const NvsEvalArguments& arguments,
   for (const auto& [name, folder] : folders) {
     const auto loaded = tasks::nvs::load(folder, arguments.load);
     if (models.empty()) {
-      const models::ViewSize size = view_size_for(arguments.size, loaded);
+      const io::ImageSize size = view_size_for(arguments.size, loaded);
       result.test.height = size.height;
       result.test.width = size.width;
     }

@@ -38,8 +38,8 @@ tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& 
   return tasks::nvs::Session::open(tasks::nvs::load_for_scene(file, arguments.model, arguments.load), file);
 }
 
-models::ViewSize parse_view_size(const std::string& text, const std::string& option) {
-  models::ViewSize size;
+io::ImageSize parse_view_size(const std::string& text, const std::string& option) {
+  io::ImageSize size;
   const char *begin = text.data(), *end = begin + text.size();
   auto [after_height, height_error] = std::from_chars(begin, end, size.height);
   bool good = height_error == std::errc{};
@@ -59,7 +59,7 @@ models::ViewSize parse_view_size(const std::string& text, const std::string& opt
   return size;
 }
 
-models::ViewSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs) {
+io::ImageSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs) {
   return word.empty() ? tasks::nvs::trained_size(nvs) : parse_view_size(word, "--size");
 }
 

@@ -32,10 +32,10 @@ void add_nvs_options(CLI::App& verb, NvsArguments& arguments);
 tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& arguments);
 
 /// "256" is a square, "256x384" height and width. `option` is for errors.
-models::ViewSize parse_view_size(const std::string& text, const std::string& option);
+io::ImageSize parse_view_size(const std::string& text, const std::string& option);
 
 /// As `word` says, or what the model was trained on.
-models::ViewSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs);
+io::ImageSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs);
 data::FrameChoice frame_for(const std::string& word, const tasks::nvs::Loaded& nvs);
 
 /// --selection

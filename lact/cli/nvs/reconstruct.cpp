@@ -23,14 +23,14 @@ namespace {
 struct NvsReconstructArguments {
   NvsArguments nvs;
   std::string photos, size, frame, output;
-  data::SceneOptions scene;
+  data::CaptureOptions reading;
   data::ViewChoice selection = data::ViewChoice::kmeans;
   int64_t views = 0, piece_tokens = models::ReconstructOptions{}.piece_tokens;
   uint64_t seed = 0;
   bool json = false;
 };
 
-std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, const data::Scene& photos) {
+std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, const data::Capture& photos) {
   std::vector<int64_t> all(photos.views.size());
   std::iota(all.begin(), all.end(), 0);
   const auto available = int64_t(all.size());
@@ -42,11 +42,11 @@ std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, cons
 
 void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
   io::check_can_write(arguments.output);
-  const data::Scene photos = data::load_scene(arguments.photos, arguments.scene);
+  const data::Capture photos = data::load_capture(arguments.photos, arguments.reading);
   const std::vector<int64_t> chosen = chosen_views(arguments, photos);
   return_freed_memory();
   const auto nvs = tasks::nvs::load(arguments.nvs.model, arguments.nvs.load);
-  const models::ViewSize size = view_size_for(arguments.size, nvs);
+  const io::ImageSize size = view_size_for(arguments.size, nvs);
   const int64_t patch = nvs.model->config().patch_size;
   data::check_patches(size.height, size.width, patch);
   const data::FrameChoice frame = frame_for(arguments.frame, nvs);
@@ -124,7 +124,7 @@ void add_nvs_reconstruct(CLI::App& task) {
                    "Tokens that pass through a layer together: fewer take less memory")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  add_fields(*verb, arguments->scene, "Photos");
+  add_fields(*verb, arguments->reading, "Photos");
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments] { run_nvs_reconstruct(*arguments); });
 }

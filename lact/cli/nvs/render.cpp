@@ -49,7 +49,7 @@ std::vector<data::Camera> render_path(const NvsRenderArguments& arguments, const
   std::vector<data::Camera> cameras =
       kind == "--camera" ? data::to_scene(scene.frame(), data::read_camera_path(arguments.camera))
                          : scene.cameras();
-  models::ViewSize size = {cameras.front().height, cameras.front().width};
+  io::ImageSize size = {cameras.front().height, cameras.front().width};
   if (!arguments.size.empty()) size = parse_view_size(arguments.size, "--size");
   // A path that comes with its sizes keeps them unless another one is asked for.
   if (!arguments.size.empty() || kind == "--turntable" || kind == "--interpolate")

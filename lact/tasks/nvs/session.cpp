@@ -32,8 +32,8 @@ data::Camera input_camera(const models::NvsScene& scene, size_t index, const std
 
 }  // namespace
 
-models::NvsScene read_photos(const Loaded& nvs, const data::Scene& photos, const std::vector<int64_t>& chosen,
-                             const ReadOptions& options) {
+models::NvsScene read_photos(const Loaded& nvs, const data::Capture& photos,
+                             const std::vector<int64_t>& chosen, const ReadOptions& options) {
   // What the photos show is best seen from all cameras; a mean pose is that of the views that are read, as in
   // training.
   const std::vector<data::Camera> all = data::cameras_of(photos);

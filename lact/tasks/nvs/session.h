@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "lact/data/views/capture.h"
 #include "lact/data/views/frame_choice.h"
-#include "lact/data/views/scene.h"
 #include "lact/models/nvs/scene_file.h"
 #include "lact/tasks/nvs/load.h"
 
 namespace lact::tasks::nvs {
 
 struct ReadOptions {
-  models::ViewSize size;  ///< of the photos as the model reads them
+  io::ImageSize size;  ///< of the photos as the model reads them
   data::FrameChoice frame = data::FrameChoice::mean_pose;
   int64_t piece_tokens = models::ReconstructOptions{}.piece_tokens;
   std::function<void(int64_t done, int64_t total)> on_piece = {};
@@ -21,8 +21,8 @@ struct ReadOptions {
 
 /// Reads some of the photos, `chosen`, into a scene, a piece at a time: a photo is decoded when its piece is
 /// read and forgotten afterwards.
-models::NvsScene read_photos(const Loaded& nvs, const data::Scene& photos, const std::vector<int64_t>& chosen,
-                             const ReadOptions& options);
+models::NvsScene read_photos(const Loaded& nvs, const data::Capture& photos,
+                             const std::vector<int64_t>& chosen, const ReadOptions& options);
 
 class Session {
  public:

@@ -44,13 +44,13 @@ TEST(LoadNvs, SaysWhatTheModelWasTrainedOn) {
   const TemporaryFolder folder;
   const auto model = make_nvs(tiny_nvs());
   models::save_nvs(folder / "trained", *model, at::kFloat,
-                   {.image_size = models::ViewSize{8, 12}, .frame = "object"});
+                   {.image_size = io::ImageSize{8, 12}, .frame = "object"});
   const Loaded trained = load(folder / "trained");
-  EXPECT_EQ(trained_size(trained), (models::ViewSize{8, 12}));
+  EXPECT_EQ(trained_size(trained), (io::ImageSize{8, 12}));
   EXPECT_EQ(trained_frame(trained), data::FrameChoice::object);
   models::save_nvs(folder / "silent", *model);
   const Loaded silent = load(folder / "silent");
-  EXPECT_EQ(trained_size(silent), (models::ViewSize{256, 256}));
+  EXPECT_EQ(trained_size(silent), (io::ImageSize{256, 256}));
   EXPECT_EQ(trained_frame(silent), data::FrameChoice::mean_pose);
 }
 

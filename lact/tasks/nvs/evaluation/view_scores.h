@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lact/data/views/frame_choice.h"
-#include "lact/data/views/test_scene.h"
+#include "lact/data/views/test_views.h"
 #include "lact/eval/plot.h"
 #include "lact/models/nvs/model.h"
 #include "lact/tasks/nvs/evaluation/image_metrics.h"
@@ -28,7 +28,7 @@ struct GuessedViews {
   double reconstruct_seconds = 0;
   double render_seconds = 0;  ///< per view
 };
-GuessedViews guess_views(const NamedNvs& model, const data::TestScene& scene, int64_t inputs);
+GuessedViews guess_views(const NamedNvs& model, const data::TestViews& scene, int64_t inputs);
 
 /// One model on one scene with a number of input views.
 struct ViewScore {

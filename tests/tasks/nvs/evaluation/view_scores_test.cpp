@@ -44,7 +44,7 @@ TEST(ViewScores, EqualADirectComputation) {
   ASSERT_THAT(scores, SizeIs(2 * 2 * 2));
   size_t next = 0;
   for (const auto& one : cases) {
-    const data::TestScene scene = one.load();
+    const data::TestViews scene = one.load();
     for (const auto& [name, model, choice] : models) {
       for (const int64_t count : {1, 3}) {
         std::vector<at::Tensor> images;
@@ -83,7 +83,7 @@ TEST(ViewScores, EqualADirectComputation) {
 
 TEST(ViewScores, InputsMatterAndTargetsAreNotRead) {
   const NamedNvs model = two_models()[0];
-  data::TestScene scene = data::procedural_cases(1, small_test())[0].load();
+  data::TestViews scene = data::procedural_cases(1, small_test())[0].load();
   const at::Tensor before = guess_views(model, scene, 3).pictures;
   for (const int64_t target : scene.targets)
     scene.views.images[target] = at::zeros_like(scene.views.images[target]);
@@ -96,7 +96,7 @@ TEST(ViewScores, InputsMatterAndTargetsAreNotRead) {
 
 TEST(ViewScores, CoordinatesAreThoseOfTheModelsTraining) {
   NamedNvs model = two_models()[0];
-  data::TestScene scene = data::procedural_cases(1, small_test())[0].load();
+  data::TestViews scene = data::procedural_cases(1, small_test())[0].load();
   const auto guess = [&](data::FrameChoice choice) {
     model.frame = choice;
     return guess_views(model, scene, 3).pictures;
@@ -167,7 +167,7 @@ TEST(ViewScores, SheetsShowTheTruthAndWhatEachModelGuessed) {
   ASSERT_THAT(sheets, SizeIs(1));
   constexpr int64_t kGap = 2, kStep = 16 + kGap;  // of io::picture_sheet
   ASSERT_EQ(sheets[0].sizes(), (std::vector<int64_t>{4 * kStep - kGap, 3 * kStep - kGap, 3}));
-  const data::TestScene scene = cases[0].load();
+  const data::TestViews scene = cases[0].load();
   const auto expect_at = [&](int64_t row, int64_t column, const at::Tensor& picture) {
     EXPECT_TRUE(
         at::equal(sheets[0].narrow(0, row * kStep, 16).narrow(1, column * kStep, 16), io::to_bytes(picture)))
