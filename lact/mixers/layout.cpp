@@ -75,6 +75,19 @@ void insert(std::vector<Range>& ranges, Range range) {
 
 }  // namespace
 
+ops::RopeTable RopeTables::get(const at::Tensor& positions, int64_t head_dim,
+                               const ops::RopeOptions& options) {
+  const std::lock_guard lock(mutex_);
+  // A copy of a layout shares its tables, and may be given other positions.
+  if (!positions_.defined() || !positions_.is_same(positions)) entries_.clear();
+  positions_ = positions;
+  for (const auto& entry : entries_) {
+    if (entry.head_dim == head_dim && entry.base == options.base) return entry.table;
+  }
+  entries_.push_back({head_dim, options.base, ops::rope_table(positions, head_dim, options)});
+  return entries_.back().table;
+}
+
 ops::RopeTable SequenceLayout::rope_table(int64_t head_dim, const ops::RopeOptions& options,
                                           at::Device device) const {
   const ops::RopeTable table = rope_tables->get(positions, head_dim, options);

@@ -7,12 +7,31 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <vector>
 
-#include "lact/mixers/rope_tables.h"
 #include "lact/ops/attention/window_attention.h"
+#include "lact/ops/rope/rope.h"
 #include "lact/ttt/schedule.h"
 
 namespace lact {
+
+/// Tables of the rotary embedding for the positions of one layout, each made at the first question: every
+/// layer of a model asks for the same one.
+class RopeTables {
+ public:
+  ops::RopeTable get(const at::Tensor& positions, int64_t head_dim, const ops::RopeOptions& options);
+
+ private:
+  struct Entry {
+    int64_t head_dim;
+    double base;
+    ops::RopeTable table;
+  };
+  std::mutex mutex_;
+  at::Tensor positions_;
+  std::vector<Entry> entries_;
+};
 
 /// Positions count from the beginning of the whole sequence. A call may bring a later piece of it: its tokens
 /// are [begin, begin + tokens), and schedule and window may refer to earlier tokens that the mixers' states
