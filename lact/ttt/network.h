@@ -10,9 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "lact/ttt/passes/passes.h"
-
 namespace lact::ttt {
+
+namespace fused {
+class FastWeightPasses;
+struct NetworkSizes;
+}  // namespace fused
 
 /// One tensor per matrix of a network, in the network's order: weights [B, H, out, in], rates [B, H, T, 1 or
 /// in], ...
@@ -46,9 +49,7 @@ class FastWeightNetwork {
 
   /// The network's passes with a backward pass of their own, for processors; null if it has none: `apply` and
   /// `descent` are enough.
-  virtual std::unique_ptr<fused::FastWeightPasses> passes(const fused::NetworkSizes& sizes, bool bf16) const {
-    return nullptr;
-  }
+  virtual std::unique_ptr<fused::FastWeightPasses> passes(const fused::NetworkSizes& sizes, bool bf16) const;
 };
 
 /// Throws a sentence that lists the known names.

@@ -1,6 +1,7 @@
 // f(x) = W · x.
 #include "lact/ttt/fast_weight.h"
 #include "lact/ttt/network.h"
+#include "lact/ttt/passes/passes.h"
 
 namespace lact::ttt {
 

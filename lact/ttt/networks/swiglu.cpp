@@ -2,6 +2,7 @@
 // of the paper's W1, W2, W3 and of the authors' w0, w1, w2.
 #include "lact/ttt/fast_weight.h"
 #include "lact/ttt/network.h"
+#include "lact/ttt/passes/passes.h"
 
 namespace lact::ttt {
 
