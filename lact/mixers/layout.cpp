@@ -94,6 +94,12 @@ ops::RopeTable SequenceLayout::rope_table(int64_t head_dim, const ops::RopeOptio
   return {table.cos.to(device), table.sin.to(device), table.angles.to(device)};
 }
 
+void check_tokens(const at::Tensor& x, const SequenceLayout& layout) {
+  LACT_CHECK(x.dim() == 3, "[mixer] the input has shape {}, expected [B, T, M]", x.sizes().vec());
+  LACT_CHECK(x.size(1) == layout.tokens, "[mixer] the input has {} tokens but the layout is for {}",
+             x.size(1), layout.tokens);
+}
+
 SequenceLayout causal_layout(int64_t tokens, int64_t chunk, int64_t window) {
   SequenceLayout layout = whole(tokens);
   layout.schedule = ttt::shifted_schedule(tokens, chunk);

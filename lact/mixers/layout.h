@@ -88,6 +88,9 @@ SequenceLayout interleaved_layout(int64_t chunks, const ChunkGrid& grid, int64_t
 SequenceLayout noisy_piece(int64_t index, const ChunkGrid& grid, int64_t visible_clean = -1);
 SequenceLayout clean_piece(int64_t index, const ChunkGrid& grid, int64_t visible_clean = -1);
 
+/// Throws a sentence unless x is [B, T, M] with the tokens of the layout.
+void check_tokens(const at::Tensor& x, const SequenceLayout& layout);
+
 /// What full attention sees in this layout: everything a token could know through the memory or the window.
 ops::Window full_window(const SequenceLayout& layout);
 

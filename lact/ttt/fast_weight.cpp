@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
-#include "lact/ttt/few_token_swiglu.h"
 
 namespace lact::ttt {
 

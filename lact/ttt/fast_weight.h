@@ -30,6 +30,11 @@ at::Tensor linear_apply(const at::Tensor& weight, const at::Tensor& x);
 at::Tensor linear_descent(const at::Tensor& weight, const at::Tensor& k, const at::Tensor& negative_gradient,
                           const at::Tensor& rate);
 
+/// Reading with a few tokens, such as one of a text being written: float32 matrices are read once and never
+/// rounded; x [..., T, D] in float32 or bfloat16.
+bool is_few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x);
+at::Tensor few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x);
+
 namespace reference {
 at::Tensor swiglu_apply(const SwigluMatrices& weights, const at::Tensor& x);
 SwigluMatrices swiglu_descent(const SwigluMatrices& weights, const at::Tensor& k,

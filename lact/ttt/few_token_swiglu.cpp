@@ -1,11 +1,10 @@
-#include "lact/ttt/few_token_swiglu.h"
-
 #include <ATen/ATen.h>
 
 #include <cmath>
 
 #include "lact/kernels/gemv.h"
 #include "lact/ops/linear/few_tokens.h"
+#include "lact/ttt/fast_weight.h"
 
 namespace lact::ttt {
 

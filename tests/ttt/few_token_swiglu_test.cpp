@@ -1,7 +1,6 @@
-#include "lact/ttt/few_token_swiglu.h"
-
 #include <ATen/ATen.h>
 
+#include "lact/ttt/fast_weight.h"
 #include "support/gradients.h"
 #include "support/instruction_sets.h"
 

@@ -11,13 +11,16 @@
 #include "lact/base/log.h"
 #include "lact/io/jpeg.h"
 #include "lact/serve/same_site.h"
-#include "lact/tasks/nvs/serving/viewer_page.h"
 
 namespace lact::tasks::nvs {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr unsigned char kViewerPage[] = {
+#include "lact/tasks/nvs/serving/viewer_page.inc"
+};
 
 constexpr std::chrono::milliseconds kBetweenQuestions{100};
 constexpr const char* kFramesPath = "/frames";
@@ -119,6 +122,8 @@ std::string Viewer::frame(const FrameRequest& request) {
   return little_endian(static_cast<uint32_t>(header.size())) + header +
          io::encode_jpeg(image, options_.jpeg_quality);
 }
+
+std::string_view viewer_page() { return {reinterpret_cast<const char*>(kViewerPage), sizeof(kViewerPage)}; }
 
 int run_viewer(FrameSource& source, const ViewerOptions& options) {
   const Interrupt interrupt;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "lact/serve/http_server.h"
 #include "lact/tasks/nvs/serving/frame_request.h"
@@ -46,6 +47,9 @@ class Viewer {
   LatestRequests requests_;
   serve::HttpServer server_;  // last: its thread uses everything above
 };
+
+/// The page: web/dist/viewer.html, as it is in the program.
+std::string_view viewer_page();
 
 /// Prints "viewer: http://127.0.0.1:PORT/" to stdout and serves until Ctrl-C. Returns the program's exit
 /// code.

@@ -1,4 +1,4 @@
-#include "lact/tasks/nvs/serving/viewer_page.h"
+#include "lact/tasks/nvs/serving/viewer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

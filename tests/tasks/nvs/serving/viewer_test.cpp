@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "lact/tasks/nvs/serving/viewer_page.h"
 #include "support/errors.h"
 #include "support/painted_scene.h"
 #include "support/running_viewer.h"
