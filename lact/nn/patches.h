@@ -11,7 +11,7 @@ namespace lact::nn {
 /// numbers of a token by row, column and channel.
 at::Tensor patchify(const at::Tensor& images, int64_t patch);
 
-/// The way back: [B, V · rows · columns, patch · patch · C] -> [B, V, C, rows · patch, columns · patch].
+/// The inverse: [B, V · rows · columns, patch · patch · C] -> [B, V, C, rows · patch, columns · patch].
 at::Tensor unpatchify(const at::Tensor& tokens, int64_t views, int64_t height, int64_t width, int64_t patch);
 
 /// Throws unless a picture divides into patches; how many there are otherwise.

@@ -35,7 +35,7 @@ SwigluMatrices swiglu_descent(const SwigluMatrices& weights, const at::Tensor& k
   const at::Tensor up = project(k, weights.up);
   const at::Tensor hidden = at::silu(gate) * up;
 
-  // Backward from -∂L/∂f(k): the signs of all gradients are turned, so that adding them goes downhill.
+  // Backward from -∂L/∂f(k): all gradients here are negated, so that adding them goes downhill.
   const at::Tensor hidden_delta =
       at::matmul(negative_gradient, weights.down.to(negative_gradient.scalar_type()));
   const at::Tensor gate_delta = hidden_delta * up * silu_slope(gate);

@@ -1,7 +1,7 @@
 // The whole scan as one autograd function: chunk loop, momentum, orthogonalisation and norms, forward and
 // back. Between the passes there is one copy of the weights per update; hidden layers and iterates are kept
-// for the way back, or computed again (FastWeightRule::recompute), which makes the memory independent of the
-// chunks' length.
+// for the backward pass, or computed again (FastWeightRule::recompute), which makes the memory independent of
+// the chunks' length.
 #include <ATen/ATen.h>
 #include <torch/autograd.h>
 #include <torch/custom_class.h>
@@ -18,7 +18,7 @@ namespace {
 using torch::autograd::variable_list;
 
 /// What is done with one version of the weights: tokens are read, then tokens are written, or one of the two.
-/// With what the way back needs. Ranges count from the first query or key.
+/// With what the backward pass needs. Ranges count from the first query or key.
 struct Move {
   Range read = {}, written = {};
   size_t version = 0;

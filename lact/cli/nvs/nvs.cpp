@@ -71,12 +71,12 @@ data::FrameChoice frame_for(const std::string& word, const tasks::nvs::Loaded& n
 }
 
 void add_selection_option(CLI::App& verb, data::ViewChoice& selection) {
-  static const std::map<std::string, data::ViewChoice> arguments = {{"kmeans", data::ViewChoice::kmeans},
-                                                                    {"every", data::ViewChoice::every_nth},
-                                                                    {"random", data::ViewChoice::random}};
+  static const std::map<std::string, data::ViewChoice> choices = {{"kmeans", data::ViewChoice::kmeans},
+                                                                  {"every", data::ViewChoice::every_nth},
+                                                                  {"random", data::ViewChoice::random}};
   verb.add_option("--selection", selection,
                   "Which views are read: kmeans (spread over places and directions), every (n-th) or random")
-      ->transform(CLI::CheckedTransformer(arguments).description(""))
+      ->transform(CLI::CheckedTransformer(choices).description(""))
       ->default_str("kmeans");
 }
 

@@ -1,5 +1,5 @@
 // The fast-weight networks as four passes without autograd, for an operation that has a backward pass of its
-// own: read (apply), write (descend), and the way back through each. All heads of a batch at once, float32 or
+// own: read (apply), write (descend), and the backward pass of each. All heads of a batch at once, float32 or
 // bfloat16 tokens, float32 weights. Equations in docs/maths.md; the reference forms are in fast_weight.h.
 #pragma once
 
@@ -32,7 +32,7 @@ struct WrittenChunk {
   Range tokens;
 };
 
-/// What the way back can use instead of computing it again; undefined where it was not asked for.
+/// What the backward pass can use instead of computing it again; undefined where it was not asked for.
 struct KeptChunk {
   at::Tensor read, written;
 };
