@@ -11,7 +11,7 @@
 #include "lact/bench/session.h"
 #include "lact/ttt/scan.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 struct TttShape {
   int64_t heads, tokens, chunk, width, hidden;
@@ -78,4 +78,4 @@ std::optional<GrowingRounding> ttt_rounding(TttCheck& check, const TttShape& sha
 /// What rounding may cost: Newton-Schulz amplifies small singular values by hundreds.
 double ttt_tolerance(const TttShape& shape, at::ScalarType type);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "lact/base/options.h"
 #include "lact/models/lm/model.h"
 
 namespace lact::models {
