@@ -10,6 +10,7 @@ foreach(command
     "${CMAKE_COMMAND};-G;Ninja;-S;${SOURCE}/examples/cmake_project;-B;${work}/build;-DCMAKE_PREFIX_PATH=${work}/prefix;${flags}"
     "${CMAKE_COMMAND};--build;${work}/build"
     "${work}/build/remember"
+    "${CMAKE_COMMAND};-E;chdir;/;${work}/prefix/bin/lact;golden;--filter;unipc"
     "${work}/prefix/bin/lact;--version")
   execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT result EQUAL 0)

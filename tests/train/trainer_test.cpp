@@ -158,6 +158,28 @@ TEST_F(TrainerTest, ABadBatchIsSkippedAndChangesNothing) {
   }
 }
 
+// The first moment of Adam after one step is (1 - beta1) times the gradient that it was given.
+TEST_F(TrainerTest, GradientsAreScaledDownToTheNormThatWasAskedFor) {
+  const auto given = [&](double clip) {
+    at::manual_seed(4);
+    LineTask task;
+    auto options = short_run();
+    options.steps = 1;
+    options.clip = clip;
+    const auto where = run("clip" + std::to_string(clip));
+    train(task, options, where);
+    const auto saved = CheckpointFolder(where.folder + "/checkpoints", 2).newest();
+    const auto& tensors = saved.value().file.tensors;
+    return at::cat({tensors.at("adam.mean.weight").flatten(), tensors.at("adam.mean.bias")}) /
+           (1 - options.adamw.beta1);
+  };
+  const at::Tensor whole = given(0);  // no limit
+  const double norm = whole.norm().item<double>();
+  ASSERT_GT(norm, 1);
+  for (const double clip : {0.25, 0.9}) EXPECT_TRUE(at::allclose(given(clip), whole * (clip / norm), 1e-4));
+  EXPECT_TRUE(given(norm * 1.1).equal(whole));  // a smaller one is not scaled up
+}
+
 TEST_F(TrainerTest, CheckpointsRotate) {
   LineTask task;
   auto options = short_run();

@@ -1,6 +1,7 @@
 #include "lact/models/lm/generate.h"
 
 #include <map>
+#include <set>
 
 #include "support/errors.h"
 #include "support/tiny_lm.h"
@@ -40,6 +41,27 @@ TEST(Sampling, TopKAndTopPCutTheTail) {
   EXPECT_EQ(by_count.count(0) + by_count.count(1), 0u);
   const auto by_share = draws({.temperature = 1, .top_p = 0.65}, logits);
   EXPECT_EQ(by_share.size(), 2u);
+}
+
+// The fewest of the likeliest tokens that reach the share, each as often as its probability among them.
+TEST(Sampling, TopPKeepsTheShareThatWasAskedFor) {
+  const at::Tensor logits = at::tensor({0.1, 0.4, 0.2, 0.3}).log();
+  const auto kept = [&](double top_p) {
+    std::set<int64_t> tokens;
+    for (const auto& [token, times] : draws({.temperature = 1, .top_p = top_p}, logits)) tokens.insert(token);
+    return tokens;
+  };
+  EXPECT_EQ(kept(0.39), (std::set<int64_t>{1}));
+  EXPECT_EQ(kept(0.41), (std::set<int64_t>{1, 3}));
+  EXPECT_EQ(kept(0.69), (std::set<int64_t>{1, 3}));
+  EXPECT_EQ(kept(0.71), (std::set<int64_t>{1, 2, 3}));
+  EXPECT_EQ(kept(0.89), (std::set<int64_t>{1, 2, 3}));
+  EXPECT_EQ(kept(0.91).size(), 4u);
+  EXPECT_EQ(kept(1).size(), 4u);
+  const auto times = draws({.temperature = 1, .top_p = 0.8}, logits, 9000);
+  EXPECT_NEAR(times.at(1), 4000, 200);
+  EXPECT_NEAR(times.at(3), 3000, 200);
+  EXPECT_NEAR(times.at(2), 2000, 200);
 }
 
 TEST(Sampling, RepetitionPenaltyMakesSeenTokensLessLikely) {
