@@ -103,6 +103,28 @@ TEST_F(SpoiledGolden, WrongGradientsFail) {
   EXPECT_THAT(run().failure, ::testing::HasSubstr("grad.G is off by"));
 }
 
+// G / |G| for one matrix: d loss / d G = (r - output sum(output r)) / |G|, stored without a tolerance of its
+// own.
+TEST_F(SpoiledGolden, GradientsAreComparedAsCloselyAsTheyCanBe) {
+  const at::Tensor g = tensors_["G"].to(at::kDouble), norm = g.norm(2, {1, 2}, true) + 1e-7;
+  const at::Tensor output = g / norm, r = at::randn_like(g);
+  const at::Tensor gradient = (r - output * (output * r).sum({1, 2}, true)) / norm;
+  tensors_["output"] = output.to(at::kFloat);
+  tensors_["r"] = r.to(at::kFloat);
+  tensors_["loss"] = (output * r).sum().reshape({1}).to(at::kFloat);
+  tensors_["grad.G"] = gradient.to(at::kFloat);
+  EXPECT_EQ(run().failure, "");
+  tensors_["grad.G"] = (gradient + 2e-4 * gradient.abs().max()).to(at::kFloat);
+  EXPECT_THAT(run().failure, ::testing::HasSubstr("grad.G is off by 2.0e-04, allowed 5.0e-05"));
+}
+
+TEST_F(SpoiledGolden, EveryCaseRunsInBothPrecisions) {
+  run();
+  std::vector<std::string> precisions;
+  for (const auto& report : run_all({folder_.string(), ""})) precisions.push_back(report.precision);
+  EXPECT_EQ(precisions, (std::vector<std::string>{"float32", "float64"}));
+}
+
 TEST_F(SpoiledGolden, BrokenFilesAreFailuresAndNotTheEnd) {
   run();
   std::ofstream(folder_ / "b.json") << "{";

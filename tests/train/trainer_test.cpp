@@ -180,6 +180,33 @@ TEST_F(TrainerTest, GradientsAreScaledDownToTheNormThatWasAskedFor) {
   EXPECT_TRUE(given(norm * 1.1).equal(whole));  // a smaller one is not scaled up
 }
 
+// A step over several batches takes the mean of their gradients.
+TEST_F(TrainerTest, BatchesOfAStepAreAveraged) {
+  struct SameBatch : LineTask {
+    at::Tensor loss(int64_t batch) override {
+      at::manual_seed(4);
+      return LineTask::loss(batch);
+    }
+  };
+  const auto moment = [&](int64_t accumulate) {
+    SameBatch task;
+    auto options = short_run();
+    options.steps = 1;
+    options.clip = 0;
+    options.accumulate = accumulate;
+    const auto where = run("accumulate" + std::to_string(accumulate));
+    const auto result = train(task, options, where);
+    EXPECT_EQ(task.seen.size(), size_t(accumulate));
+    return std::pair(
+        CheckpointFolder(where.folder + "/checkpoints", 2).newest()->file.tensors.at("adam.mean.weight"),
+        result.loss);
+  };
+  const auto [one, loss_of_one] = moment(1);
+  const auto [three, loss_of_three] = moment(3);
+  EXPECT_TRUE(at::allclose(three, one, 1e-5));
+  EXPECT_NEAR(loss_of_three, loss_of_one, 1e-5 * loss_of_one);
+}
+
 TEST_F(TrainerTest, CheckpointsRotate) {
   LineTask task;
   auto options = short_run();

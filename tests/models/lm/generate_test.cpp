@@ -113,6 +113,29 @@ TEST(Generate, GreedyTextIsWhatTheWholeModelWouldSay) {
   }
 }
 
+// The penalty is for tokens of the prompt, too.
+TEST(Generate, WhatThePromptSaysCountsAsARepetition) {
+  const auto model = make_lm(tiny_lm());
+  GenerateOptions options;
+  options.max_tokens = 1;
+  options.ignore_end = true;
+  options.sampling.temperature = 0;
+  options.sampling.repetition_penalty = 50;
+  int moved = 0;
+  for (int64_t first = 0; first < 40; ++first) {
+    std::vector<int64_t> prompt;
+    for (int64_t i = 0; i < 60; ++i) prompt.push_back((first * 7 + i * 3) % 256);
+    LmStream stream(model), same(model);
+    same.read(prompt);
+    Sampler noting(options.sampling), forgetting(options.sampling);
+    for (const int64_t token : prompt) noting.note(token);
+    const int64_t expected = noting.draw(same.next_logits());
+    EXPECT_EQ(generate(stream, prompt, options, kBytes, [](const std::string&) {}).tokens.at(0), expected);
+    moved += expected != forgetting.draw(same.next_logits());
+  }
+  EXPECT_GT(moved, 0);
+}
+
 TEST(Generate, StopsBeforeAStopStringAndPrintsNothingOfIt) {
   const auto model = make_lm(tiny_lm());
   GenerateOptions options;
