@@ -75,18 +75,18 @@ class LinearPasses final : public FastWeightPasses {
         const int64_t own = item / slices, head = heads.begin + own, first = item % slices * kSlice,
                       count = std::min(kSlice, block.size() - first), token = all.begin + first;
         float* keys = scratches + worker * room;
-        float *values = keys + kSlice * in, *gradients = values + kSlice * out,
-              *sums = gradients + kSlice * out;
+        float *values = keys + kSlice * in, *output_gradients = values + kSlice * out,
+              *sums = output_gradients + kSlice * out;
         const ProductTerm key_term = term_of(output_gradient_, own, first, factor_.plain(head));
         kernel_.token_product(packing_, &key_term, 1, count, in, {keys, in, false}, sums);
         const ProductTerm value_term = term_of(keys_, own, first, factor_.transposed(head));
         kernel_.token_product(packing_, &value_term, 1, count, out, {values, out, false}, sums);
-        widen(chunk.v.rows(head, token), count, out, gradients);
+        widen(chunk.v.rows(head, token), count, out, output_gradients);
         const float* rates = chunk.rates[0].data_ptr<float>() + head * chunk.rates[0].size(1) + token;
         float* rate_gradients = gradients.rates[0].data_ptr<float>() + head * chunk.rates[0].size(1) + token;
         for (int64_t t = 0; t < count; ++t) {
           float along = 0;
-          for (int64_t i = 0; i < out; ++i) along += values[t * out + i] * gradients[t * out + i];
+          for (int64_t i = 0; i < out; ++i) along += values[t * out + i] * output_gradients[t * out + i];
           rate_gradients[t] = along;
           write_row(keys + t * in, in, rates[t], gradients.k, head, token + t);
           write_row(values + t * out, out, rates[t], gradients.v, head, token + t);
