@@ -9,6 +9,7 @@
 #include "lact/io/safetensors.h"
 #include "lact/kernels/isa.h"
 #include "support/errors.h"
+#include "support/places.h"
 
 namespace lact::eval::golden {
 namespace {
@@ -149,7 +150,7 @@ const std::set<std::string> kToCome = {"gla",           "deltanet",     "mamba2"
                                        "gaussian_head", "loss.l1_dssim"};
 
 TEST(Golden, NumbersOfEveryKindComeAlongAndMatch) {
-  ASSERT_EQ(bundled_cases(), LACT_SOURCE_DIR "/tests/golden");
+  ASSERT_EQ(bundled_cases(), lact::testing::source_folder() + "/tests/golden");
   std::set<std::string> computed;
   for (const auto& report : run_all({bundled_cases(), ""})) {
     EXPECT_FALSE(report.failed()) << report.name << " (" << report.precision << "): " << report.failure;
@@ -163,7 +164,7 @@ TEST(Golden, NumbersOfEveryKindComeAlongAndMatch) {
 class AuthorsGolden : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AuthorsGolden, NumbersMatch) {
-  const fs::path folder = fs::path(LACT_SOURCE_DIR) / "../shared/golden" / GetParam();
+  const fs::path folder = fs::path(lact::testing::source_folder()) / "../shared/golden" / GetParam();
   if (!fs::exists(folder)) GTEST_SKIP() << folder << " is absent: the authors' numbers were not checked";
   for (const auto& path : find_cases(folder)) {
     const Case source = read_case(path, folder);
@@ -225,7 +226,7 @@ class AuthorsScansInBfloat16 : public ::testing::Test {
     kernels::set_multiplies_pairs(false);
     kernels::set_isa(kernels::best_isa());
   }
-  const fs::path folder_ = fs::path(LACT_SOURCE_DIR) / "../shared/golden/ops";
+  const fs::path folder_ = fs::path(lact::testing::source_folder()) / "../shared/golden/ops";
 };
 
 TEST_F(AuthorsScansInBfloat16, StayWithinTheBoundWhereTokensAreWidened) {

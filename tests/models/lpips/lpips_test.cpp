@@ -9,6 +9,7 @@
 #include "lact/io/safetensors.h"
 #include "lact/tasks/nvs/evaluation/image_metrics.h"
 #include "support/errors.h"
+#include "support/places.h"
 #include "support/temporary_folder.h"
 
 namespace lact::models {
@@ -96,7 +97,7 @@ class LpipsTest : public ::testing::TestWithParam<LpipsNetwork> {
   void SetUp() override {
     if (!fs::exists(folder_)) GTEST_SKIP() << folder_ << " is absent: LPIPS was not checked";
   }
-  fs::path folder_ = fs::path(LACT_SOURCE_DIR) / "../shared/data/lpips";
+  fs::path folder_ = fs::path(testing::source_folder()) / "../shared/data/lpips";
 };
 
 TEST_P(LpipsTest, IsTheReference) {
