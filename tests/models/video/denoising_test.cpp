@@ -70,8 +70,8 @@ TEST(Denoising, AVideoGoesOnAsItWouldHaveBeenSampled) {
 TEST(Denoising, VideosOfABatchGoOnInWaysOfTheirOwn) {
   const VideoConfig config = tiny_video();
   const auto model = make_video(config);
-  const at::Tensor first = random_video(config, 1, 1, at::kFloat).expand({2, -1, -1, -1, -1});
-  const at::Tensor text = at::randn({1, config.text_length, config.text_dim}).expand({2, -1, -1});
+  const at::Tensor first = random_video(config, 1, 1, at::kFloat).repeat({2, 1, 1, 1, 1});
+  const at::Tensor text = at::randn({1, config.text_length, config.text_dim}).repeat({2, 1, 1});
   SampleOptions options;
   options.solver.steps = 2;
   options.guidance = 1;
