@@ -10,8 +10,8 @@ namespace lact::cli {
 
 namespace {
 
-using eval::golden::Report;
-using eval::golden::Worst;
+using golden::Report;
+using golden::Worst;
 
 std::string number(const Worst& worst) { return worst.checked ? fmt::format("{:.1e}", worst.error) : "-"; }
 
@@ -51,7 +51,7 @@ nlohmann::ordered_json to_json(const Report& report) {
 
 void add_golden(CLI::App& program, int& exit_code) {
   struct Arguments {
-    eval::golden::Options options;
+    golden::Options options;
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
@@ -81,7 +81,7 @@ void add_golden(CLI::App& program, int& exit_code) {
         print_row(report, kNameWidth);
       };
     }
-    if (arguments->options.folder.empty()) arguments->options.folder = eval::golden::bundled_cases();
+    if (arguments->options.folder.empty()) arguments->options.folder = golden::bundled_cases();
     const auto reports = run_all(arguments->options);
     const auto count = [&](auto property) { return std::count_if(reports.begin(), reports.end(), property); };
     const auto failed = count([](const Report& report) { return report.failed(); });

@@ -5,7 +5,7 @@
 #include "lact/base/data_folder.h"
 #include "lact/golden/kinds.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -71,4 +71,4 @@ std::vector<Report> run_all(const Options& options) {
   return reports;
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -5,7 +5,7 @@
 
 #include "lact/golden/run.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 struct Options {
   std::string folder;
@@ -20,4 +20,4 @@ std::vector<Report> run_all(const Options& options);
 /// The folder of the cases that come with the program: one or more of every kind. Throws if it is not there.
 std::string bundled_cases();
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

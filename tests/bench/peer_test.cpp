@@ -13,7 +13,7 @@
 #include "support/places.h"
 #include "support/temporary_folder.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 namespace {
 
 using lact::testing::sentence_of;
@@ -127,4 +127,4 @@ TEST_F(RealPeer, HasAModelOfTheSameSize) {
 }
 
 }  // namespace
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

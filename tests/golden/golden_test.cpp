@@ -11,7 +11,7 @@
 #include "support/errors.h"
 #include "support/places.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 namespace {
 
 namespace fs = std::filesystem;
@@ -241,4 +241,4 @@ TEST_F(AuthorsScansInBfloat16, StayWithinTheBoundWherePairsAreMultiplied) {
 }
 
 }  // namespace
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -1,4 +1,4 @@
-#include "lact/tasks/nvs/serving/viewer_page.h"
+#include "lact/tasks/nvs/serving/viewer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "support/places.h"
 #include "support/temporary_folder.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST(ViewerPage, NpmBuildsTheCommittedPage) {
 }
 
 }  // namespace
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs
