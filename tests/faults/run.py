@@ -28,6 +28,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SECONDS_PER_TEST = 300
+PROGRAMS = {"lact_program": "lact", "lact_tests": "lact_tests"}
 
 
 def read_faults():
@@ -56,7 +57,6 @@ class Build:
     def __init__(self, folder):
         self.folder = folder
         self.stand_in = folder / "libfault.so"
-        self.program, self.sound_program = folder / "bin/lact", folder / "bin/lact.sound"
         folder.mkdir(parents=True, exist_ok=True)
         self.take_out()
         before_the_library = f"-Wl,--no-as-needed {self.stand_in} -Wl,--as-needed"
@@ -115,20 +115,26 @@ class Build:
         return objects, ""
 
     def put_in(self, file, objects):
-        if "/cli/" not in file:
+        folder = file.split("/")[1]
+        if folder not in ("cli", "bench", "golden"):
             self.check(["c++", "-shared", "-fPIC", "-o", self.stand_in] + objects)
             return
-        # The program's own functions go before those of any library: link it again, the first definition counts.
-        last = self.check(["ninja", "-C", self.folder, "-t", "commands", "lact_program"]).strip().split("\n")[-1]
-        command = last.replace(" -o bin/lact ", f' {" ".join(objects)} -Wl,-z,muldefs -o bin/lact ')
-        assert command != last
-        self.program.rename(self.sound_program)
-        self.check(["sh", "-c", f"cd {self.folder} && {command}"])
+        # A program's own functions go before those of any library: link it again, the first definition counts.
+        for target, name in PROGRAMS.items():
+            if folder == "cli" and target == "lact_tests":
+                continue
+            last = self.check(["ninja", "-C", self.folder, "-t", "commands", target]).strip().split("\n")[-1]
+            command = last.replace(f" -o bin/{name} ", f' {" ".join(objects)} -Wl,-z,muldefs -o bin/{name} ')
+            assert command != last
+            (self.folder / "bin" / name).rename(self.folder / "bin" / f"{name}.sound")
+            self.check(["sh", "-c", f"cd {self.folder} && {command}"])
 
     def take_out(self):
         self.clear()
-        if self.sound_program.exists():
-            self.sound_program.rename(self.program)
+        for name in PROGRAMS.values():
+            sound = self.folder / "bin" / f"{name}.sound"
+            if sound.exists():
+                sound.rename(self.folder / "bin" / name)
 
     def passes(self, test):
         words = self.tests[test] + ["--gtest_fail_fast"]
