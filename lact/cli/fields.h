@@ -20,9 +20,9 @@ inline std::string option_name(std::string field) {
 }
 
 /// Adds one option per field of `value`, and of structs inside it, but for those that `without` names;
-/// `value` must live until the program has been parsed.
+/// `value` must live until the program has been parsed. `group` "": among the verb's own options.
 template <options::Struct T>
-void add_fields(CLI::App& verb, T& value, const std::string& group,
+void add_fields(CLI::App& verb, T& value, const std::string& group = "",
                 const std::vector<std::string_view>& without = {}) {
   value.visit([&](const char* name, auto& field, const char* help) {
     using Field = std::remove_reference_t<decltype(field)>;
@@ -45,7 +45,7 @@ void add_fields(CLI::App& verb, T& value, const std::string& group,
     } else {
       option = verb.add_option(option_name(name), field, help)->capture_default_str();
     }
-    option->group(group);
+    if (!group.empty()) option->group(group);
   });
 }
 

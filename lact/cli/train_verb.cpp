@@ -26,7 +26,7 @@ void add_place_options(CLI::App& verb, TrainPlace& place) {
   verb.add_flag("--dry-run", place.dry_run, "Print what the run would take, and do nothing");
 }
 
-void add_precision_options(CLI::App& verb, train::Precision& precision, nn::Recompute& recompute) {
+void add_precision_options(CLI::App& verb, ops::Precision& precision, nn::Recompute& recompute) {
   const auto add = [&verb](const std::string& name, auto& value, const char* help) {
     verb.add_option_function<std::string>(
             "--" + name,

@@ -9,7 +9,7 @@
 
 #include "lact/base/options.h"
 #include "lact/nn/recompute.h"
-#include "lact/train/precision.h"
+#include "lact/ops/dispatch/precision.h"
 #include "lact/train/trainer.h"
 
 namespace lact::cli {
@@ -23,7 +23,7 @@ struct TrainPlace {
   train::RunOptions options() const;
 };
 void add_place_options(CLI::App& verb, TrainPlace& place);
-void add_precision_options(CLI::App& verb, train::Precision& precision, nn::Recompute& recompute);
+void add_precision_options(CLI::App& verb, ops::Precision& precision, nn::Recompute& recompute);
 
 /// A resumed run goes on as it was: anything else given would be ignored.
 void check_resume(const CLI::App& verb);

@@ -1,20 +1,10 @@
-// The type that matrix products of a training run are computed in.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <array>
-#include <string_view>
-#include <utility>
+#include "lact/ops/dispatch/precision.h"
 
 namespace lact::train {
 
-enum class Precision { f32, bf16 };
-constexpr std::array<std::pair<Precision, std::string_view>, 2> enum_names(Precision) {
-  return {{{Precision::f32, "f32"}, {Precision::bf16, "bf16"}}};
-}
-inline at::ScalarType compute_type(Precision precision) {
-  return precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
-}
+using ops::compute_type;
+using ops::Precision;
 
 }  // namespace lact::train

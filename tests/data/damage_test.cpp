@@ -39,7 +39,7 @@ class DamagedViews : public ::testing::Test {
   }
   /// Reads the cameras, and the pictures through them.
   void load(const std::string& path) {
-    const Scene scene = load_scene(path);
+    const Capture scene = load_capture(path);
     const PosedImages views = load_views(scene, {0}, 8, 8);
     EXPECT_TRUE(at::isfinite(intrinsics_of(views.cameras)).all().item<bool>());
     EXPECT_TRUE(at::isfinite(camera_to_world_of(views.cameras)).all().item<bool>());

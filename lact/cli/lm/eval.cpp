@@ -1,5 +1,6 @@
 // `lact lm eval`: several models side by side on one measure.
 #include "lact/cli/lm/eval.h"
+#include "lact/base/memory_use.h"
 #include "lact/cli/evaluation.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
@@ -20,9 +21,10 @@ struct LmEvalArguments : EvalArguments {
 };
 
 std::vector<NamedLm> load_all(const LmEvalArguments& arguments) {
+  return_freed_memory();
   std::vector<NamedLm> models;
   for (const auto& [name, folder] : named_folders(arguments.models))
-    models.push_back({name, load_lm({folder, arguments.lm.tokenizer, arguments.lm.precision})});
+    models.push_back({name, tasks::lm::load(folder, arguments.load)});
   return models;
 }
 
@@ -55,7 +57,7 @@ void add_lm_eval(CLI::App& task) {
                    "loss (against position), recall (against distance) or ruler")
       ->capture_default_str();
   verb->add_option("-o,--output", arguments->output, "Folder for the plots (SVG) and figures (JSON)");
-  add_tokenizer_and_precision(*verb, arguments->lm);
+  add_fields(*verb, arguments->load, "", {"weights"});
   verb->add_option("--data", arguments->data, "loss: text files or folders")->group("loss");
   add_fields(*verb, arguments->position, "loss");
   verb->add_option("--documents", arguments->recall.documents, "documents")

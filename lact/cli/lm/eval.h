@@ -13,9 +13,9 @@ namespace lact::cli {
 
 struct EvalArguments {
   std::vector<std::string> models, data;
-  LmArguments lm;  ///< tokenizer and precision of all models
-  eval::PositionLossOptions position;
-  eval::RecallOptions recall;
+  tasks::lm::LoadOptions load;  ///< of all models
+  tasks::lm::PositionLossOptions position;
+  tasks::lm::RecallOptions recall;
   data::RecallTextOptions recall_text;
   std::vector<std::string> ruler_tasks;
   std::vector<int64_t> lengths = {1024};
@@ -25,7 +25,7 @@ struct EvalArguments {
 
 struct NamedLm {
   std::string name;
-  LoadedLm lm;
+  tasks::lm::Loaded lm;
 };
 
 Evaluation evaluate_loss(const std::vector<NamedLm>& models, const EvalArguments& arguments);

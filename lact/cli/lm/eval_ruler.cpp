@@ -2,26 +2,22 @@
 #include "lact/base/progress.h"
 #include "lact/base/random.h"
 #include "lact/cli/lm/eval.h"
-#include "lact/cli/lm/text.h"
-#include "lact/models/lm/generate.h"
 #include "lact/tasks/lm/evaluation/ruler.h"
+#include "lact/tasks/lm/session.h"
 
 namespace lact::cli {
 
-namespace ruler = eval::ruler;
+namespace ruler = tasks::lm::ruler;
 using options::Json;
 
 namespace {
 
 /// Greedy, as RULER asks.
-std::string predict(const LoadedLm& lm, const std::string& prompt, int64_t answer_tokens) {
+std::string predict(const tasks::lm::Loaded& lm, const std::string& prompt, int64_t answer_tokens) {
   models::GenerateOptions options;
   options.max_tokens = answer_tokens;
   options.sampling.temperature = 0;
-  models::LmStream stream(lm.model);
-  return models::generate(stream, to_ids(lm.tokenizer->encode(prompt)), options, vocabulary_of(*lm.tokenizer),
-                          [](const std::string&) {})
-      .bytes;
+  return tasks::lm::Session(lm).write(prompt, options).bytes;
 }
 
 /// Depth of the first needle in quarters of the context.
@@ -32,8 +28,8 @@ struct Cell {
   std::vector<double> by_depth;  ///< NaN where no needle was
 };
 
-Cell evaluate(const LoadedLm& lm, const ruler::Task& task, const ruler::Material& material, int64_t length,
-              const EvalArguments& arguments, const std::function<void()>& on_example) {
+Cell evaluate(const tasks::lm::Loaded& lm, const ruler::Task& task, const ruler::Material& material,
+              int64_t length, const EvalArguments& arguments, const std::function<void()>& on_example) {
   const auto count_tokens = [&](const std::string& text) {
     return int64_t(lm.tokenizer->encode(text).size());
   };

@@ -1,10 +1,16 @@
 // `lact lm`: the verbs of the language model.
 #include <CLI/CLI.hpp>
 
+#include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
 #include "lact/cli/verbs.h"
 
 namespace lact::cli {
+
+void add_lm_options(CLI::App& verb, LmArguments& arguments) {
+  verb.add_option("-m,--model", arguments.model, "Model folder")->required();
+  add_fields(verb, arguments.load);
+}
 
 void add_lm(CLI::App& program, int& exit_code) {
   auto* task = program.add_subcommand("lm", "Language models: train, evaluate, generate, remember");

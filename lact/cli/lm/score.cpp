@@ -3,12 +3,12 @@
 #include <iostream>
 
 #include "lact/base/error.h"
+#include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
 #include "lact/cli/lm/lm.h"
-#include "lact/cli/lm/text.h"
-#include "lact/data/text/encode.h"
 #include "lact/data/text/text_file.h"
 #include "lact/tasks/lm/evaluation/text_score.h"
+#include "lact/tasks/lm/session.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -39,11 +39,11 @@ struct Score {
   }
 };
 
-Score score(const LoadedLm& lm, const std::string& file) {
+Score score(const tasks::lm::Loaded& lm, const std::string& file) {
   models::LmStream stream(lm.model);
-  eval::TextScorer scorer(stream);
+  tasks::lm::TextScorer scorer(stream);
   Progress progress("score " + std::filesystem::path(file).filename().string(), 0);
-  const uint64_t bytes = read_in_chunks(lm, file, [&](std::span<const int64_t> tokens) {
+  const uint64_t bytes = tasks::lm::read_in_chunks(lm, file, [&](std::span<const int64_t> tokens) {
     scorer.read(tokens);
     progress.update(stream.position(), fmt::format("loss {:.4f}", scorer.mean()));
   });
@@ -53,7 +53,8 @@ Score score(const LoadedLm& lm, const std::string& file) {
 
 void run_score(const ScoreArguments& arguments) {
   const auto files = data::find_text_files(arguments.texts);
-  const LoadedLm lm = load_lm(arguments.lm);
+  return_freed_memory();
+  const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load);
   std::vector<Score> scores;
   for (const auto& file : files) scores.push_back(score(lm, file));
   if (scores.size() > 1) {

@@ -1,9 +1,15 @@
-// `lact nvs`: the verbs of view synthesis.
+// `lact nvs`: the verbs of view synthesis, and the words that several of them read.
 #include "lact/cli/nvs/nvs.h"
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+
+#include "lact/base/error.h"
+#include "lact/base/options.h"
+#include "lact/cli/fields.h"
 #include "lact/cli/verbs.h"
+#include "lact/io/image.h"
 
 namespace lact::cli {
 
@@ -20,6 +26,58 @@ void add_nvs(CLI::App& program, int& exit_code) {
   add_nvs_train(*task, exit_code);
   add_nvs_eval(*task);
   add_nvs_export(*task);
+}
+
+void add_nvs_options(CLI::App& verb, NvsArguments& arguments) {
+  verb.add_option("-m,--model", arguments.model,
+                  "Model folder or checkpoint file; by default the weights that come with lact");
+  add_fields(verb, arguments.load);
+}
+
+tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& arguments) {
+  return tasks::nvs::Session::open(tasks::nvs::load_for_scene(file, arguments.model, arguments.load), file);
+}
+
+io::ImageSize parse_view_size(const std::string& text, const std::string& option) {
+  io::ImageSize size;
+  const char *begin = text.data(), *end = begin + text.size();
+  auto [after_height, height_error] = std::from_chars(begin, end, size.height);
+  bool good = height_error == std::errc{};
+  if (good && after_height == end) {
+    size.width = size.height;
+  } else if (good && *after_height == 'x') {
+    const auto [after_width, width_error] = std::from_chars(after_height + 1, end, size.width);
+    good = width_error == std::errc{} && after_width == end;
+  } else {
+    good = false;
+  }
+  LACT_CHECK(good, "{}: \"{}\" is not a size, expected a number or height x width, such as 256 or 256x384",
+             option, text);
+  for (const int64_t side : {size.height, size.width})
+    LACT_CHECK(side >= 1 && side <= io::kMaxImageSide, "{}: a side of {} pixels, expected 1 to {}", option,
+               side, io::kMaxImageSide);
+  return size;
+}
+
+io::ImageSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs) {
+  return word.empty() ? tasks::nvs::trained_size(nvs) : parse_view_size(word, "--size");
+}
+
+data::FrameChoice frame_for(const std::string& word, const tasks::nvs::Loaded& nvs) {
+  if (word.empty()) return tasks::nvs::trained_frame(nvs);
+  data::FrameChoice choice{};
+  options::read(options::Json(word), choice, "frame");
+  return choice;
+}
+
+void add_selection_option(CLI::App& verb, data::ViewChoice& selection) {
+  static const std::map<std::string, data::ViewChoice> choices = {{"kmeans", data::ViewChoice::kmeans},
+                                                                  {"every", data::ViewChoice::every_nth},
+                                                                  {"random", data::ViewChoice::random}};
+  verb.add_option("--selection", selection,
+                  "Which views are read: kmeans (spread over places and directions), every (n-th) or random")
+      ->transform(CLI::CheckedTransformer(choices).description(""))
+      ->default_str("kmeans");
 }
 
 }  // namespace lact::cli

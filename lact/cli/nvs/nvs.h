@@ -1,13 +1,10 @@
 // The verbs of `lact nvs`, one file each, and what they share.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 
-#include "lact/data/views/frame_choice.h"
 #include "lact/data/views/select.h"
-#include "lact/models/nvs/model.h"
+#include "lact/tasks/nvs/load.h"
 #include "lact/tasks/nvs/session.h"
 
 namespace CLI {
@@ -26,33 +23,20 @@ void add_nvs_view(CLI::App& task, int& exit_code);
 
 /// Which model to run, and how.
 struct NvsArguments {
-  std::string model, precision = "f32";
+  std::string model;
+  tasks::nvs::LoadOptions load;
 };
 void add_nvs_options(CLI::App& verb, NvsArguments& arguments);
 
-/// The weights that come with the program; "" where there are none.
-std::string shipped_nvs();
-
-struct LoadedNvs {
-  std::shared_ptr<models::NvsModel> model;
-  std::string path;  ///< the folder or checkpoint file
-  std::string fingerprint;
-};
-
-/// The named model, or the shipped weights.
-LoadedNvs load_nvs_model(const NvsArguments& arguments);
-
-/// A scene file with its model: the named one, or the one at the place that the file remembers, or the
-/// shipped weights. `full_side` as in serve::NvsSourceOptions.
-serve::NvsSource load_nvs_scene(const std::string& file, const NvsArguments& arguments,
-                                int64_t full_side = 0);
+/// A scene file with its model: the named one, or the one that tasks::nvs::load_for_scene finds.
+tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& arguments);
 
 /// "256" is a square, "256x384" height and width. `option` is for errors.
-models::ViewSize parse_view_size(const std::string& text, const std::string& option);
+io::ImageSize parse_view_size(const std::string& text, const std::string& option);
 
 /// As `word` says, or what the model was trained on.
-models::ViewSize view_size_for(const std::string& word, const LoadedNvs& nvs);
-data::FrameChoice frame_for(const std::string& word, const LoadedNvs& nvs);
+io::ImageSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs);
+data::FrameChoice frame_for(const std::string& word, const tasks::nvs::Loaded& nvs);
 
 /// --selection
 void add_selection_option(CLI::App& verb, data::ViewChoice& selection);

@@ -20,17 +20,18 @@ constexpr int64_t kSheetColumns = 24;
 
 struct VideoEvalArguments {
   std::vector<std::string> models;
-  std::string precision = "f32", output;
+  std::string output;
+  tasks::video::LoadOptions load;
   train::VideoClipsOptions clips;
   train::VideoStage size;  ///< of the clips
-  eval::DenoisingOptions options;
+  tasks::video::DenoisingOptions options;
   models::SampleOptions sampling;
   int64_t continued = 2, given = 3;
   bool json = false;
 };
 
 /// Losses can be compared only if they are about the same latents in the same chunks.
-void check_comparable(const LoadedVideo& one, const LoadedVideo& first) {
+void check_comparable(const tasks::video::Loaded& one, const tasks::video::Loaded& first) {
   LACT_CHECK(one.codec->fingerprint() == first.codec->fingerprint(),
              "[eval] {} and {} have different codecs, so that their losses cannot be compared", one.path,
              first.path);
@@ -39,12 +40,12 @@ void check_comparable(const LoadedVideo& one, const LoadedVideo& first) {
              one.model->config().chunk_frames, first.path, first.model->config().chunk_frames);
 }
 
-std::vector<LoadedVideo> load_videos(const VideoEvalArguments& arguments, VideoEvaluation& result) {
+std::vector<tasks::video::Loaded> load_videos(const VideoEvalArguments& arguments, VideoEvaluation& result) {
   auto folders = named_folders(arguments.models);
   if (folders.empty()) folders.push_back({"shipped weights", ""});
-  std::vector<LoadedVideo> videos;
+  std::vector<tasks::video::Loaded> videos;
   for (const auto& [name, folder] : folders) {
-    LoadedVideo video = load_video_model({folder, arguments.precision});
+    tasks::video::Loaded video = tasks::video::load(folder, arguments.load);
     if (!videos.empty()) check_comparable(video, videos.front());
     int64_t parameters = 0;
     for (const auto& weight : video.model->parameters()) parameters += weight.numel();
@@ -56,7 +57,7 @@ std::vector<LoadedVideo> load_videos(const VideoEvalArguments& arguments, VideoE
 }
 
 /// The truth, and below it what each model makes of the given chunks and the caption.
-void continue_clips(const VideoEvalArguments& arguments, const std::vector<LoadedVideo>& videos,
+void continue_clips(const VideoEvalArguments& arguments, const std::vector<tasks::video::Loaded>& videos,
                     const data::ClipSource& clips, VideoEvaluation& result) {
   at::NoGradGuard no_grad;
   const auto& codec = *videos.front().codec;
@@ -65,7 +66,7 @@ void continue_clips(const VideoEvalArguments& arguments, const std::vector<Loade
     const data::Clip clip = clips.clip(uint64_t(index));
     const at::Tensor latents = codec.encode(data::pixels_of_frames(clip.frames).unsqueeze(0));
     std::vector<at::Tensor> rows = {clip.frames};
-    for (const LoadedVideo& video : videos) {
+    for (const tasks::video::Loaded& video : videos) {
       const at::Tensor negative = arguments.sampling.guided() ? video.text->encode({""}) : at::Tensor();
       const at::Tensor made = models::continue_video(
           *video.model, latents.narrow(2, 0, given_frames), arguments.size.chunks, arguments.sampling,
@@ -103,10 +104,10 @@ void run_video_eval(const CLI::App& verb, const VideoEvalArguments& arguments) {
   for (size_t i = 0; i < videos.size(); ++i) {
     const std::string& name = result.models[i].name;
     Progress progress(name, arguments.options.clips);
-    result.scores.push_back(
-        eval::denoising_score({name, eval::denoiser_of(videos[i].model, videos[i].text)}, *clips,
-                              *videos[i].codec, videos[i].model->config().chunk_frames, arguments.options,
-                              [&](int64_t done, int64_t) { progress.update(done, "clips"); }));
+    result.scores.push_back(tasks::video::denoising_score(
+        {name, tasks::video::denoiser_of(videos[i].model, videos[i].text)}, *clips, *videos[i].codec,
+        videos[i].model->config().chunk_frames, arguments.options,
+        [&](int64_t done, int64_t) { progress.update(done, "clips"); }));
   }
   if (!arguments.output.empty()) continue_clips(arguments, videos, *clips, result);
   const Evaluation shown = show(result);
@@ -138,7 +139,7 @@ void add_video_eval(CLI::App& task) {
                    "Model folder, or NAME=FOLDER; may be given repeatedly. By default the weights that come "
                    "with lact")
       ->allow_extra_args(false);
-  verb->add_option("--precision", arguments->precision, "f32 or bf16")->capture_default_str();
+  add_fields(*verb, arguments->load);
   verb->add_option("-o,--output", arguments->output, "Folder for plots, figures, sheets and a page");
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   const auto number = [&](const char* name, int64_t& value, const char* help) {

@@ -3,9 +3,15 @@
 
 #include <CLI/CLI.hpp>
 
+#include "lact/cli/fields.h"
 #include "lact/cli/verbs.h"
 
 namespace lact::cli {
+
+void add_video_options(CLI::App& verb, VideoArguments& arguments) {
+  verb.add_option("-m,--model", arguments.model, "Model folder; by default the weights that come with lact");
+  add_fields(verb, arguments.load);
+}
 
 void add_video(CLI::App& program, int& exit_code) {
   auto* task = program.add_subcommand(

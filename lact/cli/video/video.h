@@ -27,19 +27,9 @@ void check_clip_fields(const CLI::App& verb, const train::VideoClipsOptions& cli
 
 /// Which model to run, and how.
 struct VideoArguments {
-  std::string model, precision = "f32";
+  std::string model;
+  tasks::video::LoadOptions load;
 };
 void add_video_options(CLI::App& verb, VideoArguments& arguments);
-
-/// The weights that come with the program; "" where there are none.
-std::string shipped_video();
-
-struct LoadedVideo : train::VideoParts {
-  std::string path;  ///< the folder
-  std::string fingerprint;
-};
-
-/// The named folder, or the shipped weights. Throws a sentence if its parts do not fit together.
-LoadedVideo load_video_model(const VideoArguments& arguments);
 
 }  // namespace lact::cli

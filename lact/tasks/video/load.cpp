@@ -5,12 +5,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "lact/base/data_folder.h"
 #include "lact/base/error.h"
 #include "lact/data/text/tokenizer.h"
 #include "lact/models/umt5/folder.h"
 #include "lact/models/video/folder.h"
 
-namespace lact::train {
+namespace lact::tasks::video {
 
 namespace fs = std::filesystem;
 
@@ -33,6 +34,20 @@ VideoParts load_video_parts(const std::string& folder) {
   parts.text = load_text_encoder((fs::path(folder) / "text").string(), parts.model->config().text_length);
   check_video_parts(parts, folder);
   return parts;
+}
+
+std::string shipped_weights() { return find_data_folder({"weights/video", "weights/video", "config.json"}); }
+
+Loaded load(const std::string& folder, const LoadOptions& options) {
+  Loaded loaded;
+  loaded.path = folder.empty() ? shipped_weights() : folder;
+  LACT_CHECK(!loaded.path.empty(),
+             "no weights come with this build (weights/video was not found); --model names a model folder");
+  static_cast<VideoParts&>(loaded) = load_video_parts(loaded.path);
+  loaded.model->set_compute_type(ops::compute_type(options.precision));
+  loaded.model->eval();
+  loaded.fingerprint = models::fingerprint(*loaded.model);
+  return loaded;
 }
 
 void check_video_parts(const VideoParts& parts, const std::string& place) {
@@ -67,4 +82,4 @@ bool has_new_memory(const models::VideoModel& model) {
   return found;
 }
 
-}  // namespace lact::train
+}  // namespace lact::tasks::video

@@ -1,5 +1,5 @@
-// A video model with what turns pixels into latents and words into numbers, as a folder: the transformer,
-// codec/ and text/.
+// A folder becomes a video model and what it needs beside it: config.json and model.safetensors, codec/ and
+// text/.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@
 #include "lact/models/video/model.h"
 #include "lact/models/video/text.h"
 #include "lact/models/video/word_encoder.h"
+#include "lact/ops/dispatch/precision.h"
 
-namespace lact::train {
+namespace lact::tasks::video {
 
 struct VideoParts {
   std::shared_ptr<models::VideoModel> model;
@@ -18,11 +19,32 @@ struct VideoParts {
   std::shared_ptr<models::TextEncoder> text;
 };
 
+struct LoadOptions {
+  ops::Precision precision = ops::Precision::f32;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("precision", precision, "f32 or bf16");
+  }
+  bool operator==(const LoadOptions&) const = default;
+};
+
+struct Loaded : VideoParts {
+  std::string path;  ///< the folder
+  std::string fingerprint;
+};
+
+/// The weights that come with the program; "" where there are none.
+std::string shipped_weights();
+
+/// "": the shipped weights. Throws a sentence if a part is missing or if they do not fit together.
+Loaded load(const std::string& folder, const LoadOptions& options = {});
+
+/// The parts alone, to be trained further.
+VideoParts load_video_parts(const std::string& folder);
+
 /// The built-in encoder, or umT5 if the folder has a vocabulary, tokenizer.model.
 std::shared_ptr<models::TextEncoder> load_text_encoder(const std::string& folder, int64_t text_length);
-
-/// A folder that was trained; a sentence if a part is missing or if they do not fit together.
-VideoParts load_video_parts(const std::string& folder);
 
 /// Throws a sentence that begins with `place` if the parts do not fit together.
 void check_video_parts(const VideoParts& parts, const std::string& place);
@@ -32,5 +54,16 @@ std::shared_ptr<models::VideoCodec> codec_by_name(const std::string& name, const
 
 /// Whether the model has a memory that still does nothing, as one that was added to a trained model.
 bool has_new_memory(const models::VideoModel& model);
+
+}  // namespace lact::tasks::video
+
+namespace lact::train {
+
+using tasks::video::check_video_parts;
+using tasks::video::codec_by_name;
+using tasks::video::has_new_memory;
+using tasks::video::load_text_encoder;
+using tasks::video::load_video_parts;
+using tasks::video::VideoParts;
 
 }  // namespace lact::train

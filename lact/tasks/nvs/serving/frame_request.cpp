@@ -6,7 +6,7 @@
 #include "lact/base/error.h"
 #include "lact/base/json_text.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 namespace {
 
@@ -113,4 +113,4 @@ nlohmann::ordered_json camera_json(const data::Camera& camera) {
           {"camera_to_world", camera.camera_to_world}};
 }
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

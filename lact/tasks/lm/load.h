@@ -1,0 +1,39 @@
+// A model folder becomes a language model and its tokenizer.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lact/data/text/tokenizer.h"
+#include "lact/models/lm/model.h"
+#include "lact/ops/dispatch/precision.h"
+#include "lact/ops/linear/compressed_linear.h"
+
+namespace lact::tasks::lm {
+
+struct LoadOptions {
+  std::string tokenizer;
+  ops::Precision precision = ops::Precision::f32;
+  ops::WeightFormat weights = ops::WeightFormat::f32;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("tokenizer", tokenizer, "bytes or a SentencePiece model; by default the model folder's");
+    field("precision", precision, "f32 or bf16");
+    field("weights", weights, "How weights are kept in memory: f32, bf16 or int8");
+  }
+  bool operator==(const LoadOptions&) const = default;
+};
+
+struct Loaded {
+  std::shared_ptr<models::LanguageModel> model;
+  std::shared_ptr<data::Tokenizer> tokenizer;
+  std::string fingerprint;  ///< of the weights as they were saved; "" unless asked for
+  double weight_error = 0;  ///< |compressed - weights| / |weights|
+};
+
+/// The tokenizer is the folder's tokenizer.model, or bytes if it holds none. Throws a sentence if the
+/// tokenizer does not fit the vocabulary. `with_fingerprint`: memory files are about to be read or written.
+Loaded load(const std::string& folder, const LoadOptions& options = {}, bool with_fingerprint = false);
+
+}  // namespace lact::tasks::lm
