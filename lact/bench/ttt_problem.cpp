@@ -142,8 +142,7 @@ std::optional<GrowingRounding> ttt_rounding(TttCheck& check, const TttShape& sha
   rounding.checks.push_back(
       {"in float32", [&check, backward, recompute] { return check.error_in_float32(backward, recompute); },
        ttt_tolerance(shape, at::kFloat)});
-  // Few tokens make a gradient of low rank, whose orthogonalisation is mostly rounding at once.
-  if (shape.chunk < shape.tokens && shape.chunk >= 2 * std::max(shape.width, shape.hidden)) {
+  if (shape.chunk < shape.tokens && gives_full_rank(shape.chunk, std::max(shape.width, shape.hidden))) {
     rounding.checks.push_back(
         {"of two chunks",
          [&check, backward, recompute] { return check.error_of_two_chunks(backward, recompute); },

@@ -71,6 +71,10 @@ class TttCheck {
   std::vector<at::Tensor> expected_;
 };
 
+/// Whether a chunk of so many tokens gives the gradients of matrices so wide their full rank. The
+/// orthogonalisation of one of low rank is mostly rounding at once.
+inline bool gives_full_rank(int64_t chunk, int64_t widest) { return chunk >= 2 * widest; }
+
 /// For Muon in bfloat16; nothing for others.
 std::optional<GrowingRounding> ttt_rounding(TttCheck& check, const TttShape& shape, at::ScalarType type,
                                             bool backward, bool recompute);
