@@ -58,7 +58,9 @@ void add_lm_eval(CLI::App& task) {
       ->capture_default_str();
   verb->add_option("-o,--output", arguments->output, "Folder for the plots (SVG) and figures (JSON)");
   add_fields(*verb, arguments->load, "", {"weights"});
-  verb->add_option("--data", arguments->data, "loss: text files or folders")->group("loss");
+  verb->add_option("--data", arguments->data, "loss: text or JSON-lines files or folders, also packed")
+      ->group("loss");
+  add_fields(*verb, arguments->format, "loss");
   add_fields(*verb, arguments->position, "loss");
   verb->add_option("--documents", arguments->recall.documents, "documents")
       ->group("recall")
