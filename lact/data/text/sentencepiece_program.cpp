@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "lact/base/error.h"
 #include "lact/io/child_process.h"
@@ -28,7 +29,8 @@ std::string system_message(int error) { return std::generic_category().message(e
 class Sentences {
  public:
   explicit Sentences(const NextSentence& next) : file_(memfd_create("sentences", MFD_CLOEXEC)) {
-    LACT_CHECK(file_ >= 0, "the sentences for {} cannot be kept in memory: {}", kProgram, system_message(errno));
+    LACT_CHECK(file_ >= 0, "the sentences for {} cannot be kept in memory: {}", kProgram,
+               system_message(errno));
     try {
       std::string block;
       for (std::string sentence; next(sentence);) {
@@ -85,8 +87,9 @@ class TemporaryFolder {
 
 std::string why_not_started(int error) {
   if (error == ENOENT) {
-    return fmt::format("{} is needed to train a tokenizer and is not installed: it is in the package sentencepiece",
-                       kProgram);
+    return fmt::format(
+        "{} is needed to train a tokenizer and is not installed: it is in the package sentencepiece",
+        kProgram);
   }
   return fmt::format("{} is needed to train a tokenizer and cannot be started: {}", kProgram,
                      system_message(error));
