@@ -1,5 +1,7 @@
 #include "lact/models/nvs/model.h"
 
+#include "lact/nn/init.h"
+#include "lact/nn/linear.h"
 #include "support/dependence.h"
 #include "support/errors.h"
 #include "support/gradients.h"
@@ -114,6 +116,26 @@ TEST(NvsModel, ViewsCanBeLoadedAPieceAtATime) {
   EXPECT_SENTENCE(model->reconstruct(other, load), "image 0 has shape [3, 8, 8], expected [3, 8, 12]");
   const auto too_few = [&](int64_t first, int64_t) { return load(first, 1); };
   EXPECT_SENTENCE(model->reconstruct(sizes, too_few, options), "1 images were loaded, expected 2");
+}
+
+// Three branches per block are added up: the deeper the model, the smaller each begins.
+TEST(NvsModel, BranchesOfDeepModelsBeginSmall) {
+  for (const int64_t layers : {1, 4}) {
+    NvsConfig config = tiny_nvs();
+    config.num_layers = layers;
+    at::manual_seed(3);
+    const NvsModel model(config);
+    const double expected = nn::kLinearStd / std::sqrt(3.0 * double(layers));
+    int found = 0;
+    for (const auto& item : model.named_parameters()) {
+      const bool branch_end = item.key().ends_with("projection.output.weight") ||
+                              item.key().ends_with("feed_forward.down.weight");
+      if (!branch_end) continue;
+      EXPECT_NEAR(item.value().std().item<double>() / expected, 1, 0.1) << item.key();
+      ++found;
+    }
+    EXPECT_EQ(found, 3 * layers);
+  }
 }
 
 TEST(NvsModel, TheOrderOfInputViewsDoesNotMatter) {
