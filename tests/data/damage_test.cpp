@@ -12,8 +12,8 @@
 #include "lact/data/text/token_array.h"
 #include "lact/data/text/tokenizer.h"
 #include "lact/data/views/camera_file.h"
+#include "lact/data/views/capture.h"
 #include "lact/data/views/load_views.h"
-#include "lact/data/views/scene.h"
 #include "lact/data/views/tracer/obj.h"
 #include "lact/io/png.h"
 #include "support/damage.h"
@@ -39,8 +39,8 @@ class DamagedViews : public ::testing::Test {
   }
   /// Reads the cameras, and the pictures through them.
   void load(const std::string& path) {
-    const Capture scene = load_capture(path);
-    const PosedImages views = load_views(scene, {0}, 8, 8);
+    const Capture capture = load_capture(path);
+    const PosedImages views = load_views(capture, {0}, 8, 8);
     EXPECT_TRUE(at::isfinite(intrinsics_of(views.cameras)).all().item<bool>());
     EXPECT_TRUE(at::isfinite(camera_to_world_of(views.cameras)).all().item<bool>());
   }
