@@ -123,7 +123,7 @@ void run_demo(const DemoArguments& arguments) {
     result.runs.push_back({name, run_folder.string(), run,
                            train::start_run(run, {.folder = run_folder.string(), .title = name})});
     LACT_CHECK(result.runs.back().outcome.finished, "[demo] interrupted; nothing is reported");
-    models.push_back({name, tasks::lm::load(run_folder.string())});
+    models.push_back({name, tasks::lm::load(run_folder.string(), {.weights = ops::WeightFormat::f32})});
   }
   return_freed_memory();
   for (const auto& [name, lm] : models) {

@@ -44,6 +44,7 @@ void run_eval(const CLI::App& verb, const LmEvalArguments& arguments) {
 
 void add_lm_eval(CLI::App& task) {
   const auto arguments = std::make_shared<LmEvalArguments>();
+  arguments->load.weights = ops::WeightFormat::f32;  // as they were trained
   auto* verb = task.add_subcommand("eval", "Loss against position, recall against distance, RULER retrieval");
   verb->footer(
       "Example: lact lm eval --model lact=run --model window=window_only --data books/valid --length 8192 -o "
@@ -57,7 +58,7 @@ void add_lm_eval(CLI::App& task) {
                    "loss (against position), recall (against distance) or ruler")
       ->capture_default_str();
   verb->add_option("-o,--output", arguments->output, "Folder for the plots (SVG) and figures (JSON)");
-  add_fields(*verb, arguments->load, "", {"weights"});
+  add_fields(*verb, arguments->load, "", {"weights", "cache"});
   verb->add_option("--data", arguments->data, "loss: text files or folders")->group("loss");
   add_fields(*verb, arguments->position, "loss");
   verb->add_option("--documents", arguments->recall.documents, "documents")
