@@ -7,6 +7,7 @@
 #include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
 #include "lact/cli/lm/lm.h"
+#include "lact/cli/outputs.h"
 #include "lact/data/text/text_file.h"
 #include "lact/tasks/lm/session.h"
 
@@ -93,7 +94,9 @@ void add_lm_ingest(CLI::App& task) {
       "The size of the file does not depend on the length of the text.");
   add_lm_options(*verb, arguments->lm);
   verb->add_option("TEXT", arguments->texts, "Text files or folders, plain or gzip")->required();
-  verb->add_option("-o,--output", arguments->output, "Memory file to write")->required();
+  verb->add_option("-o,--output", arguments->output, "Memory file to write")
+      ->check(output_file())
+      ->required();
   verb->add_option("--memory", arguments->memory, "Memory file to continue from");
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments] { run_ingest(*arguments); });
