@@ -16,7 +16,7 @@ namespace lact::io {
 namespace {
 
 constexpr size_t kLongestProbe = size_t{1} << 20;
-constexpr double kFastestVideo = 1e6, kLongestVideo = 1e8;  // frames per second, seconds
+constexpr double kFastestProbed = 1e6, kLongestProbed = 1e8;  // frames per second, seconds
 
 std::string ffprobe_answer(const std::string& path, const VideoPrograms& programs,
                            std::initializer_list<std::string> question) {
@@ -97,9 +97,9 @@ VideoInfo probe_video(const std::string& path, const VideoPrograms& programs) {
     const auto counted = ask({"-count_packets", "-show_entries", "stream=nb_read_packets"});
     info.seconds = probed_number(first_stream(counted, path), "nb_read_packets") / info.fps;
   }
-  LACT_CHECK(info.fps <= kFastestVideo && info.seconds <= kLongestVideo,
+  LACT_CHECK(info.fps <= kFastestProbed && info.seconds <= kLongestProbed,
              "{}: the video claims {:g} seconds of {:g} frames each, expected at most {:g} of {:g}", path,
-             info.seconds, info.fps, kLongestVideo, kFastestVideo);
+             info.seconds, info.fps, kLongestProbed, kFastestProbed);
   return info;
 }
 

@@ -109,19 +109,19 @@ TEST_F(DamagedViews, Meshes) {
 }
 
 /// A field of a protobuf message: bytes.
-std::string field(int number, const std::string& bytes) {
+std::string protobuf_field(int number, const std::string& bytes) {
   return std::string{char(number << 3 | 2), char(bytes.size())} + bytes;
 }
 
 TEST(DamagedText, SentencePieceModels) {
   const auto piece = [](const std::string& text, float score, char kind) {
-    return field(
-        1, field(1, text) + std::string{char(2 << 3 | 5)} + raw(score) + std::string{char(3 << 3), kind});
+    return protobuf_field(1, protobuf_field(1, text) + std::string{char(2 << 3 | 5)} + raw(score) +
+                                 std::string{char(3 << 3), kind});
   };
   std::string model = piece("<unk>", 0, 2) + piece("</s>", 0, 3) + piece("\u2581", -1, 1) +
                       piece("a", -2, 1) + piece("b", -3, 1) + piece("ab", -4, 1) + piece("\u2581ab", -5, 1);
-  model += field(2, std::string{char(3 << 3), 2});
-  model += field(3, std::string{char(3 << 3), 1, char(4 << 3), 0, char(5 << 3), 1});
+  model += protobuf_field(2, std::string{char(3 << 3), 2});
+  model += protobuf_field(3, std::string{char(3 << 3), 1, char(4 << 3), 0, char(5 << 3), 1});
   const TemporaryFolder folder;
   const auto read = [&](const std::string& bytes) {
     write_file(folder / "a.model", bytes);

@@ -8,6 +8,7 @@
 #include "lact/base/progress.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
+#include "lact/cli/outputs.h"
 #include "lact/data/text/text_file.h"
 #include "lact/data/text/text_format.h"
 #include "lact/io/unpacked_file.h"
@@ -98,7 +99,9 @@ void add_lm_ingest(CLI::App& task) {
   add_lm_options(*verb, arguments->lm);
   verb->add_option("TEXT", arguments->texts, "Text or JSON-lines files or folders, also packed")->required();
   add_fields(*verb, arguments->format);
-  verb->add_option("-o,--output", arguments->output, "Memory file to write")->required();
+  verb->add_option("-o,--output", arguments->output, "Memory file to write")
+      ->check(output_file())
+      ->required();
   verb->add_option("--memory", arguments->memory, "Memory file to continue from");
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments] { run_ingest(*arguments); });

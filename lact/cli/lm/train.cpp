@@ -4,6 +4,7 @@
 #include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/verbs.h"
 #include "lact/models/lm/folder.h"
@@ -83,8 +84,8 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   verb->add_option("--tokenizer", data.tokenizer, "bytes, or a SentencePiece model")->capture_default_str();
   verb->add_option("--valid", data.valid, "Text to validate on; without any, a share of the data")
       ->group(files);
-  verb->add_option("--valid-share", data.valid_share,
-                   "That share, of files, of the documents of JSON lines, or of a single file's tokens")
+  add_number(*verb, "--valid-share", data.valid_share,
+             "That share, of files, of the documents of JSON lines, or of a single file's tokens", kShare)
       ->capture_default_str()
       ->group(files);
   verb->add_option("--cache", data.cache, "Folder for tokenised text; by default beside the data")

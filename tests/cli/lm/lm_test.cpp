@@ -174,9 +174,9 @@ TEST_F(LmProgram, KeepsWeightsInFewerBytesAndSaysWhatIsLost) {
     const auto direct = rows("lm generate --prompt abc --max-tokens 5 --ignore-end" + common).first;
     EXPECT_EQ(direct[0]["weight_error"], error);
   }
-  expect_mistake("lm generate --prompt a --weights int4 -m " + lm, "expected one of f32, bf16, int8");
+  expect_mistake("lm generate --prompt a --weights int4 -m " + lm, "expected one of auto, f32, bf16, int8");
   for (const std::string verb : {"generate", "ingest", "score"}) {
-    EXPECT_THAT(run_program("lm " + verb + " --help").out, ::testing::HasSubstr("f32, bf16 or int8"));
+    EXPECT_THAT(run_program("lm " + verb + " --help").out, ::testing::HasSubstr("f32, bf16, int8, or auto"));
   }
 }
 

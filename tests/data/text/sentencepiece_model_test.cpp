@@ -10,7 +10,7 @@ namespace lact::data {
 namespace {
 
 /// A field of a protobuf message that holds bytes.
-std::string field(int number, const std::string& bytes) {
+std::string message_field(int number, const std::string& bytes) {
   std::string length;
   for (size_t left = bytes.size(); true; left >>= 7) {
     length += char((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
@@ -19,8 +19,8 @@ std::string field(int number, const std::string& bytes) {
   return std::string{char(number << 3 | 2)} + length + bytes;
 }
 
-std::string piece(const std::string& text, char kind) {
-  return field(1, field(1, text) + std::string{char(3 << 3), kind});
+std::string message_piece(const std::string& text, char kind) {
+  return message_field(1, message_field(1, text) + std::string{char(3 << 3), kind});
 }
 
 TEST(SentencePieceModel, TheLongestUserSymbolIsFound) {
@@ -46,10 +46,11 @@ TEST(SentencePieceModel, TheLongestUserSymbolIsFound) {
 }
 
 TEST(SentencePieceModel, LongPiecesAreRefused) {
-  const std::string unknown = piece("<unk>", 2);
-  EXPECT_EQ(parse_sentencepiece_model(unknown + piece(std::string(4096, 'x'), 4), "a.model").pieces.size(),
-            2u);
-  EXPECT_SENTENCE(parse_sentencepiece_model(unknown + piece(std::string(4097, 'x'), 4), "a.model"),
+  const std::string unknown = message_piece("<unk>", 2);
+  EXPECT_EQ(
+      parse_sentencepiece_model(unknown + message_piece(std::string(4096, 'x'), 4), "a.model").pieces.size(),
+      2u);
+  EXPECT_SENTENCE(parse_sentencepiece_model(unknown + message_piece(std::string(4097, 'x'), 4), "a.model"),
                   "a.model: a piece has 4097 bytes, expected at most 4096");
 }
 
