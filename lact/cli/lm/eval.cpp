@@ -62,7 +62,9 @@ void add_lm_eval(CLI::App& task) {
   verb->add_option("-o,--output", arguments->output, "Folder for the plots (SVG) and figures (JSON)")
       ->check(output_folder());
   add_fields(*verb, arguments->load, "", {"weights", "cache"});
-  verb->add_option("--data", arguments->data, "loss: text files or folders")->group("loss");
+  verb->add_option("--data", arguments->data, "loss: text or JSON-lines files or folders, also packed")
+      ->group("loss");
+  add_fields(*verb, arguments->format, "loss");
   add_fields(*verb, arguments->position, "loss", {}, {{"length", kTokens}, {"sequences", {1, 1e6}}});
   add_number(*verb, "--documents", arguments->recall.documents, "documents", Limits{1, 1e6})
       ->group("recall")

@@ -17,8 +17,9 @@ void add_lm_tokenizer(CLI::App& task) {
   const auto options = std::make_shared<data::TrainTokenizerOptions>();
   auto* train = group->add_subcommand("train", "Train a SentencePiece tokenizer from text");
   train->footer("Example: lact lm tokenizer train books/ -o books.model --vocabulary-size 4096");
-  train->add_option("TEXT", options->files, "Text files or folders, plain or gzip")->required();
+  train->add_option("TEXT", options->files, "Text or JSON-lines files or folders, also packed")->required();
   train->add_option("-o,--output", options->output, "Model file to write")->check(output_file())->required();
+  add_fields(*train, options->format, "Options", {"end_of_text"});
   add_fields(*train, options->pieces, "Options");
   train->callback([options] {
     data::train_sentencepiece(*options);
