@@ -6,6 +6,8 @@
 
 #include "lact/base/log.h"
 #include "lact/cli/info_report.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 #include "lact/io/atomic_file.h"
 #include "lact/models/presets.h"
@@ -88,9 +90,12 @@ void add_info(CLI::App& program, int& /*exit_code*/) {
   verb->add_option("--set", options->assignments,
                    "Change a field of the config: name=value; may be given repeatedly")
       ->allow_extra_args(false);
-  verb->add_option("--views", options->views, "Input views that are written at once (view synthesis)");
-  verb->add_option("--image-size", options->image_size, "Side of a view in pixels (view synthesis)");
-  verb->add_option("--export", options->export_file, "Write the config to this JSON file instead");
+  add_number(*verb, "--views", options->views, "Input views that are written at once (view synthesis)",
+             kFromOne);
+  add_number(*verb, "--image-size", options->image_size, "Side of a view in pixels (view synthesis)",
+             Limits{1, 1 << 20});
+  verb->add_option("--export", options->export_file, "Write the config to this JSON file instead")
+      ->check(output_file());
   verb->add_flag("--json", options->json, "Print for a program to read");
   verb->add_flag("--list", options->list, "List the presets");
   verb->callback([options] { run(*options); });

@@ -1,6 +1,8 @@
 #include "lact/base/error.h"
 #include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/video/video.h"
 #include "lact/tasks/video/training/codec.h"
@@ -61,14 +63,16 @@ void add_video_train_codec(CLI::App& task, int& exit_code) {
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the autoencoder: name=value; may be given repeatedly")
       ->allow_extra_args(false);
-  verb->add_option("-o,--output", arguments->place.output, "Folder of the run")->capture_default_str();
+  verb->add_option("-o,--output", arguments->place.output, "Folder of the run")
+      ->check(output_folder())
+      ->capture_default_str();
   verb->add_option("--resume", arguments->place.resume, "Go on with the run in this folder, bit for bit");
-  verb->add_option("--stop-after", arguments->place.stop_after, "Stop cleanly after this step, to be resumed")
-      ->check(CLI::PositiveNumber);
+  add_number(*verb, "--stop-after", arguments->place.stop_after,
+             "Stop cleanly after this step, to be resumed", kFromOne);
   auto& run = arguments->run;
   add_fields(*verb, run.size, "Clips");
-  verb->add_option("--read-threads", run.clips.read_threads,
-                   "threads that read or make clips beside the training")
+  add_number(*verb, "--read-threads", run.clips.read_threads,
+             "threads that read or make clips beside the training", kHelperThreads)
       ->capture_default_str()
       ->group("Clips");
   add_clip_fields(*verb, run.clips);

@@ -43,10 +43,10 @@ void LmConfig::check() const {
   check_layer("layer", model_dim, layer);
   check_feed_forward("feed_forward", feed_forward);
   check_norm("norm", norm);
-  check_positive("chunk_size", double(chunk_size));
-  check_positive("window_size", double(window_size));
+  check_size("chunk_size", chunk_size, kMostTokens);
+  check_size("window_size", window_size, kMostTokens);
   check_positive("init_std", init_std);
-  LACT_CHECK(embedding_std >= 0, "[config] embedding_std is {}, expected 0 or more", embedding_std);
+  check_not_negative("embedding_std", embedding_std);
 }
 
 int64_t LmConfig::unseen_tokens() const {

@@ -11,6 +11,7 @@
 #include "lact/models/common/config_file.h"
 #include "lact/models/common/weights_fit.h"
 #include "lact/models/lm/weights.h"
+#include "lact/nn/init.h"
 
 namespace lact::models {
 
@@ -25,6 +26,19 @@ const char* const kOurs = "lact";
 ForeignNames names_for(const LmConfig& config, const torch::nn::Module& model) {
   const auto theirs = to_authors(config);
   return theirs ? foreign_names(*theirs) : own_names(model);
+}
+
+/// What `automatic` means for these tensors.
+ops::WeightFormat format_for(ops::WeightFormat format, ops::Precision precision,
+                             const std::map<std::string, at::Tensor>& tensors) {
+  if (format != ops::WeightFormat::automatic) return format;
+  int64_t halves = 0, all = 0;
+  for (const auto& [name, tensor] : tensors) {
+    all += tensor.numel();
+    if (tensor.scalar_type() == at::kBFloat16) halves += tensor.numel();
+  }
+  const bool fewer = 2 * halves > all || ops::resolved(precision) == ops::Precision::bf16;
+  return fewer ? ops::WeightFormat::bf16 : ops::WeightFormat::f32;
 }
 
 }  // namespace
@@ -57,12 +71,31 @@ LmConfig read_lm_config(const std::string& folder) {
 }
 
 std::shared_ptr<LanguageModel> load_lm(const std::string& folder) {
+  return load_lm_for_inference(folder, ops::WeightFormat::f32).model;
+}
+
+LmForInference load_lm_for_inference(const std::string& folder, ops::WeightFormat format,
+                                     ops::Precision precision, bool with_fingerprint) {
   const LmConfig config = read_lm_config(folder);
   check_weights_fit(folder, cost(config));
-  auto model =
-      making(folder + ": the model's weights", [&] { return std::make_shared<LanguageModel>(config); });
-  adopt_foreign(*model, names_for(config, *model), folder, [&] { return io::read_tensor_folder(folder); });
-  return model;
+  auto tensors = io::read_tensor_folder(folder);
+  format = format_for(format, precision, tensors);
+  LmForInference loaded;
+  loaded.format = format;
+  loaded.model =
+      making(folder + ": the model's weights", [&] { return nn::make_uninitialised<LanguageModel>(config); });
+  loaded.model->set_compute_type(ops::compute_type(precision));
+  Fingerprint fingerprint(options::write(config).dump());
+  const auto compress = [&](const std::string& name, const at::Tensor& values) {
+    if (with_fingerprint) fingerprint.add(name, values);
+    if (format == ops::WeightFormat::f32) return false;
+    const auto error = loaded.model->compress_weight(name, format);
+    if (error) loaded.error += *error;
+    return error.has_value();
+  };
+  adopt_foreign(*loaded.model, names_for(config, *loaded.model), folder, std::move(tensors), compress);
+  if (with_fingerprint) loaded.fingerprint = fingerprint.hex();
+  return loaded;
 }
 
 void save_lm_config(const std::string& folder, const LmConfig& config) {

@@ -13,6 +13,7 @@
 #include "lact/models/common/config_file.h"
 #include "lact/models/common/weights_fit.h"
 #include "lact/models/nvs/weights.h"
+#include "lact/nn/init.h"
 
 namespace lact::models {
 
@@ -83,18 +84,17 @@ NvsTraining read_nvs_training(const std::string& folder_or_file) {
 
 std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file) {
   if (std::filesystem::is_regular_file(folder_or_file)) {
-    const Tensors tensors = read_nvs_checkpoint(folder_or_file);
+    Tensors tensors = read_nvs_checkpoint(folder_or_file);
     const AuthorsNvsModel theirs = sizes_of_checkpoint(tensors, folder_or_file);
-    auto model = std::make_shared<NvsModel>(translate(theirs));
-    adopt_foreign(*model, foreign_names(theirs), folder_or_file, [&] { return tensors; });
+    auto model = nn::make_uninitialised<NvsModel>(translate(theirs));
+    adopt_foreign(*model, foreign_names(theirs), folder_or_file, std::move(tensors));
     return model;
   }
   const NvsConfig config = read_nvs_config(folder_or_file);
   check_weights_fit(folder_or_file, cost(config));
-  auto model =
-      making(folder_or_file + ": the model's weights", [&] { return std::make_shared<NvsModel>(config); });
-  adopt_foreign(*model, nvs_names(*model), folder_or_file,
-                [&] { return io::read_tensor_folder(folder_or_file); });
+  auto model = making(folder_or_file + ": the model's weights",
+                      [&] { return nn::make_uninitialised<NvsModel>(config); });
+  adopt_foreign(*model, nvs_names(*model), folder_or_file, io::read_tensor_folder(folder_or_file));
   return model;
 }
 

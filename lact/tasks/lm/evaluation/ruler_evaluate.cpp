@@ -8,7 +8,7 @@ namespace lact::tasks::lm::ruler {
 
 namespace {
 
-constexpr size_t kDepths = 4;
+constexpr size_t kDepthBands = 4;
 
 std::string greedy_answer(const Loaded& lm, const std::string& prompt, int64_t answer_tokens) {
   models::GenerateOptions options;
@@ -27,10 +27,10 @@ Result evaluate(const Loaded& lm, const Task& task, const Material& material, co
   const auto examples = make_examples(task, material, options.length, options.examples, options.seed,
                                       count_tokens, options.answer_tokens);
   std::vector<double> scores;
-  std::vector<std::vector<double>> by_depth(kDepths);
+  std::vector<std::vector<double>> by_depth(kDepthBands);
   for (const auto& example : examples) {
     scores.push_back(score(greedy_answer(lm, example.prompt, options.answer_tokens), example.answers));
-    by_depth[std::min(kDepths - 1, size_t(example.depth * double(kDepths)))].push_back(scores.back());
+    by_depth[std::min(kDepthBands - 1, size_t(example.depth * double(kDepthBands)))].push_back(scores.back());
     if (on_example) on_example();
   }
   Result result;
