@@ -27,7 +27,10 @@ void cut(const std::string& file, int64_t step) {
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (json.is_object() && json.value("step", int64_t(0)) <= step) kept += line + "\n";
+    if (!json.is_object()) continue;
+    const auto found = json.find("step");
+    if (found != json.end() && found->is_number_integer() && found->get<int64_t>() <= step)
+      kept += line + "\n";
   }
   io::write_file_atomically(file, [&](io::FileWriter& out) { out.write(kept); });
 }
