@@ -88,6 +88,7 @@ void ClipsOptions::check() const {
 std::shared_ptr<const data::ClipSource> open_clips(const ClipsOptions& options, const VideoParts& parts,
                                                    int64_t chunks, const data::ClipShape& shape, int64_t seed,
                                                    data::ClipPart part) {
+  options.check();
   if (!options.files.paths.empty())
     return std::make_shared<data::FileClips>(options.files, shape, uint64_t(seed), part);
   data::StoryOptions stories = options.stories;

@@ -81,18 +81,25 @@ data::ClipShape clip_shape(const VideoParts& parts, const Stage& stage) {
           .width = stage.width > 0 ? stage.width : config.latent_width * factor};
 }
 
+void Stage::check(size_t number) const {
+  const auto between = [&](const char* name, int64_t value, int64_t least, int64_t most) {
+    train::check_range(fmt::format("stage {}: {}", number, name), value, least, most);
+  };
+  between("chunks", chunks, 1, 1 << 12);
+  between("clips", clips, 1, 1 << 12);
+  between("height", height, 0, 1 << 12);
+  between("width", width, 0, 1 << 12);
+}
+
 void check_stages(const std::vector<Stage>& stages, int64_t steps) {
-  train::check_stages_of(stages, steps, [](const Stage& stage, size_t, const auto& between) {
-    between("chunks", stage.chunks, 1, 1 << 12);
-    between("clips", stage.clips, 1, 1 << 12);
-    between("height", stage.height, 0, 1 << 12);
-    between("width", stage.width, 0, 1 << 12);
-  });
+  train::check_stages_of(stages, steps,
+                         [](const Stage& stage, size_t number, const auto&) { stage.check(number); });
 }
 
 void check_shapes(const std::vector<Stage>& stages, const VideoParts& parts) {
   const models::VideoConfig& config = parts.model->config();
   for (size_t i = 0; i < stages.size(); ++i) {
+    stages[i].check(i + 1);
     const data::ClipShape shape = clip_shape(parts, stages[i]);
     const int64_t sides[] = {shape.height, shape.width};
     for (size_t side = 0; side < 2; ++side) {

@@ -36,6 +36,9 @@ struct Stage {
     field("clips", clips, "clips of a batch");
   }
   bool operator==(const Stage&) const = default;
+
+  /// Throws one sentence for values that cannot work, whatever the model.
+  void check(size_t number) const;
 };
 
 /// What is trained: everything, or what became of Wan's self-attention, LaCT included.
