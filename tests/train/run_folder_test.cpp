@@ -64,7 +64,10 @@ TEST(RunLockTest, RemovesWhatKilledProcessesLeftAndNothingElse) {
   const std::vector<std::string> left = {"run/model.safetensors." + dead + "-0.tmp",
                                          "run/checkpoints/step-00000004.safetensors." + dead + "-12.tmp",
                                          "run/run.json." + std::to_string(getpid()) + "-3.tmp"};
-  const std::vector<std::string> kept = {"run/notes.tmp", "run/a-1.tmp", "run/7-1.tmp", "run/checkpoints/x.7-1.txt",
+  const std::vector<std::string> kept = {"run/notes.tmp",
+                                         "run/a-1.tmp",
+                                         "run/7-1.tmp",
+                                         "run/checkpoints/x.7-1.txt",
                                          "run/latents.safetensors." + alive + "-0.tmp",
                                          "other/x." + dead + "-0.tmp"};
   for (const auto* names : {&left, &kept})

@@ -178,7 +178,8 @@ TEST_F(RunTest, TwoCannotTrainInOneFolder) {
   const RunLock lock(folder_ / "run");
   EXPECT_SENTENCE(resume(), "another process trains in this folder");
   fs::remove(folder_ / "run/run.json");
-  EXPECT_SENTENCE(start_run(short_run(), {.folder = folder_ / "run"}), "another process trains in this folder");
+  EXPECT_SENTENCE(start_run(short_run(), {.folder = folder_ / "run"}),
+                  "another process trains in this folder");
   EXPECT_FALSE(fs::exists(folder_ / "run/run.json"));
   EXPECT_EQ(read_file(folder_ / "run/metrics.jsonl"), metrics);
 }

@@ -115,17 +115,18 @@ TEST_F(LmProgram, BeginsWithTheWeightsOfAnotherModel) {
 TEST_F(LmProgram, ARunThatIsKilledBeforeItsFirstCheckpointKeepsItsInitialWeights) {
   const std::string start = "--threads 1 lm train --init " + model() +
                             " --batch 1 --length 40 --rate 1e-9 --log-every 1 --validate-every 0 ";
-  // Ended by force as soon as it has taken a step.
-  write_file(path("run.sh"), "'" LACT_PROGRAM "' " + start + "--steps 100000 --save-every 100000 -o " +
-                                 quoted("run") + " 2>/dev/null & pid=$!\n" + "until test -s " +
-                                 quoted("run/metrics.jsonl") + "; do kill -0 $pid || exit 9; sleep 0.02; done\n" +
-                                 // Another one in the same folder has to wait.
-                                 "'" LACT_PROGRAM "' lm train --resume " + quoted("run") + " 2>" +
-                                 quoted("second") + "; test $? = 2 || exit 8\n" + "kill -KILL $pid; wait $pid\n" +
-                                 "touch " + quoted("run/run.json") + ".$pid-0.tmp\n");
+  // Ended by force when it has taken a step; another one in the same folder is refused meanwhile.
+  const std::string program = "'" LACT_PROGRAM "' ";
+  write_file(path("run.sh"),
+             "cd " + quoted("") + "\n" + program + start +
+                 "--steps 100000 --save-every 100000 -o run 2>/dev/null & pid=$!\n"
+                 "until test -s run/metrics.jsonl; do kill -0 $pid || exit 9; sleep 0.02; done\n" +
+                 program +
+                 "lm train --resume run 2>second; test $? = 2 || exit 8\n"
+                 "kill -KILL $pid; wait $pid\n"
+                 "touch run/run.json.$pid-0.tmp\n");
   EXPECT_EQ(std::system(("timeout 120 bash " + quoted("run.sh")).c_str()), 0);
-  EXPECT_EQ(read_file(path("second")),
-            "lact: error: " + path("run") + ": another process trains in this folder\n");
+  EXPECT_EQ(read_file(path("second")), "lact: error: run: another process trains in this folder\n");
   const auto resumed = run_program("--threads 1 lm train --stop-after 2 --resume " + quoted("run"));
   EXPECT_EQ(resumed.exit_code, 130) << resumed.err;
   const auto before = models::load_lm(path("model")), after = models::load_lm(path("run"));
@@ -140,7 +141,8 @@ TEST_F(LmProgram, ARunThatIsKilledBeforeItsFirstCheckpointKeepsItsInitialWeights
   EXPECT_EQ(damaged.exit_code, 2);
   EXPECT_THAT(damaged.err, ::testing::HasSubstr("no checkpoint can be read, damaged are " +
                                                 path("run/checkpoints/step-00000002.safetensors")));
-  const auto again = run_program("--threads 1 lm train --stop-after 1 --from-start --resume " + quoted("run"));
+  const auto again =
+      run_program("--threads 1 lm train --stop-after 1 --from-start --resume " + quoted("run"));
   EXPECT_EQ(again.exit_code, 130) << again.err;
 }
 

@@ -110,9 +110,9 @@ TEST_F(VideoTrainProgram, TrainsACodecThatModelsAreTrainedWith) {
           "--batch 1 --valid 2 --steps 2 -o " +
           quoted("codec"));
   EXPECT_GT(codec["valid_psnr"], 1);
-  const Json better = run("--threads 1 video train-codec --init " + quoted("codec") +
-                          " --frames 5 --height 16 --width 16 --batch 1 --valid 2 --steps 1 -o " +
-                          quoted("better"));
+  const Json better =
+      run("--threads 1 video train-codec --init " + quoted("codec") +
+          " --frames 5 --height 16 --width 16 --batch 1 --valid 2 --steps 1 -o " + quoted("better"));
   EXPECT_EQ(better["steps"], 1);
   expect_mistake("video train-codec -c tiny --init " + quoted("codec"), "--config means nothing with --init");
   const Outcome plan = run_program("video train-codec -c tiny --dry-run");

@@ -28,9 +28,11 @@ const std::vector<std::pair<std::string, Trains>>& freezings() {
       {"the first block", [](const std::string& name) { return contains(name, "block0."); }},
       {"vectors inside of blocks",
        [](const std::string& name) { return contains(name, "block") && contains(name, "norm"); }},
-      {"what follows the blocks", [](const std::string& name) { return !contains(name, "block") &&
-                                                                       !contains(name, "embed") &&
-                                                                       !contains(name, "input") && !contains(name, "patch"); }},
+      {"what follows the blocks",
+       [](const std::string& name) {
+         return !contains(name, "block") && !contains(name, "embed") && !contains(name, "input") &&
+                !contains(name, "patch");
+       }},
   };
   return all;
 }

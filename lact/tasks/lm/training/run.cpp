@@ -88,11 +88,12 @@ void Run::use_copies_in(const std::string& folder) {
   if (fs::exists(copy)) data.tokenizer = copy.string();
 }
 
-std::shared_ptr<train::Task> Run::make_task(const std::string& /*folder*/, const std::string& initial) const {
+std::shared_ptr<train::Task> Run::make_task(const std::string& /*folder*/, const std::string& initial) {
   const Sources sources = open_sources(data, training.seed);
   at::manual_seed(uint64_t(training.seed));
   const auto made =
       initial.empty() ? std::make_shared<models::LanguageModel>(model) : models::load_lm(initial);
+  model = made->config();
   made->set_compute_type(ops::compute_type(precision));
   made->set_recompute(recompute);
   return std::make_shared<TrainingTask>(made, sources, batches);

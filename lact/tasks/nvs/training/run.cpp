@@ -37,9 +37,10 @@ void Run::make_paths_absolute() {
 }
 
 /// Both the weights and the order of the scenes follow from the seed.
-std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std::string& initial) const {
+std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std::string& initial) {
   at::manual_seed(uint64_t(training.seed));
   const auto made = initial.empty() ? std::make_shared<models::NvsModel>(model) : models::load_nvs(initial);
+  model = made->config();
   made->set_compute_type(ops::compute_type(precision));
   made->set_recompute(recompute);
   TaskOptions options;

@@ -150,10 +150,10 @@ void CodecRun::check() const {
 
 void CodecRun::make_paths_absolute() { train::make_absolute(clips.files.paths); }
 
-std::shared_ptr<train::Task> CodecRun::make_task(const std::string& folder,
-                                                 const std::string& initial) const {
+std::shared_ptr<train::Task> CodecRun::make_task(const std::string& folder, const std::string& initial) {
   at::manual_seed(uint64_t(training.seed));
   const auto made = initial.empty() ? std::make_shared<models::Vae>(model) : models::load_vae(initial);
+  model = made->config();
   return std::make_shared<CodecTask>(
       made, open_codec_clips(*this, data::ClipPart::train), open_codec_clips(*this, data::ClipPart::valid),
       size, loss, training.seed, int(clips.read_threads), (fs::path(folder) / "samples").string());

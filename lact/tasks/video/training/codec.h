@@ -94,7 +94,7 @@ struct CodecRun {
   void check() const;
   void make_paths_absolute();
   void use_copies_in(const std::string& /*folder*/) {}
-  std::shared_ptr<train::Task> make_task(const std::string& folder, const std::string& initial) const;
+  std::shared_ptr<train::Task> make_task(const std::string& folder, const std::string& initial);
   train::Plan plan() const;
 };
 

@@ -32,7 +32,7 @@ models::NvsConfig toy_nvs() {
 }
 
 const std::vector<Stage> kTwoStages = {{.steps = 2, .size = 16, .inputs = 2, .targets = 1, .scenes = 2},
-                                          {.steps = 0, .size = 24, .inputs = 3, .targets = 2, .scenes = 1}};
+                                       {.steps = 0, .size = 24, .inputs = 3, .targets = 2, .scenes = 1}};
 
 Run toy_run(int64_t steps = 4) {
   Run run;
@@ -161,7 +161,8 @@ TEST(NvsTraining, APerceptualLossNeedsItsWeights) {
   Run run = toy_run();
   run.loss.perceptual = 0.5;
   TemporaryFolder folder;
-  EXPECT_THAT(sentence_of<Error>([&] { train::start_run(run, {.folder = folder / "run"}); }), HasSubstr("--lpips"));
+  EXPECT_THAT(sentence_of<Error>([&] { train::start_run(run, {.folder = folder / "run"}); }),
+              HasSubstr("--lpips"));
   EXPECT_FALSE(std::filesystem::exists(folder / "run/run.json"));
 }
 

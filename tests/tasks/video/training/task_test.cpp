@@ -60,7 +60,7 @@ std::map<std::string, at::Tensor> weights_of(torch::nn::Module& model) {
 /// A fresh model answers zero, whatever its memory holds: some steps later it does not.
 void train_steps(TrainingTask& task, int64_t steps, double rate) {
   train::AdamW optimizer(task.model(), {},
-                  [&](const std::string& parameter) { return task.rate_factor(parameter); });
+                         [&](const std::string& parameter) { return task.rate_factor(parameter); });
   for (int64_t step = 0; step < steps; ++step) {
     optimizer.zero_gradients();
     task.loss(0).backward();
@@ -219,7 +219,9 @@ TEST(VideoTraining, ClipsOfFilesAreReadOnceIfTheirLatentsAreKept) {
   ClipsOptions clips;
   clips.files.paths = {folder / "clips"};
   clips.files.valid_share = 0.3;
-  const auto loss = [&] { return TrainingTask(parts, open_with(clips, parts), options).loss(0).item<double>(); };
+  const auto loss = [&] {
+    return TrainingTask(parts, open_with(clips, parts), options).loss(0).item<double>();
+  };
   const double read = loss();
   options.cache = folder / "latents";
   EXPECT_EQ(loss(), read);
