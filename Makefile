@@ -6,16 +6,19 @@ JOBS ?= $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 
-.PHONY: demo test build bench asan tsan format tidy clean
+.PHONY: demo test build all bench asan tsan format tidy clean
 
 demo: build
 	OMP_WAIT_POLICY=passive $(BUILD)/bin/lact lm demo --output out/demo
 
-test: build
+test: all
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-build: $(BUILD)/build.ninja
-	@cmake --build $(BUILD) -j $(JOBS)
+# The program alone; `all` has the tests, examples and benchmarks too.
+build: TARGET = lact_program
+all: TARGET = all
+build all: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target $(TARGET)
 	@ln -sf $(BUILD)/compile_commands.json compile_commands.json
 
 bench: build

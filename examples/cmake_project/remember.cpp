@@ -2,9 +2,7 @@
 // what it remembers in a state that the caller owns. The pieces give the same numbers as the whole.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-
-#include "lact/base/threads.h"
-#include "lact/models/common/layers.h"
+#include <lact/lact.h>
 
 int main() {
   lact::use_threads(0);

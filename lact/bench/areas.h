@@ -9,7 +9,7 @@
 #include "lact/bench/session.h"
 #include "lact/models/lm/model.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 /// Takes one training step on ids [1, T + 1]: forward, loss, backward, optimizer. Made by the caller, who
 /// knows an optimizer.
@@ -25,4 +25,4 @@ void bench_chunks(Session& session);
 void bench_million(Session& session);
 void bench_profile(Session& session, const MakeTrainStep& make_step);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -6,7 +6,7 @@
 #include "lact/bench/work.h"
 #include "lact/ops/attention/windows.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -97,4 +97,4 @@ void bench_attention(Session& session) {
   }
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -6,7 +6,7 @@
 #include "lact/bench/areas.h"
 #include "lact/bench/work.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -49,7 +49,7 @@ Result measure(Session& session, const TttShape& shape) {
   return session.measure(trial);
 }
 
-void add_point(Series& series, int64_t chunk, const std::optional<double>& value) {
+void add_point(eval::Series& series, int64_t chunk, const std::optional<double>& value) {
   if (!value) return;
   series.x.push_back(double(chunk));
   series.y.push_back(*value);
@@ -60,12 +60,12 @@ void add_point(Series& series, int64_t chunk, const std::optional<double>& value
 void bench_chunks(Session& session) {
   const int64_t width = session.quick() ? 32 : 256, heads = session.quick() ? 1 : 4;
   const int64_t longest = session.quick() ? 64 : 4096;
-  Plot plot = {
+  eval::Plot plot = {
       "Throughput against chunk size", "tokens of a chunk", "GFLOP/s of token products", {}, true, 0, {}};
   for (const bool muon : {false, true}) {
     const std::string rule = muon ? "Muon" : "gradient descent";
-    Series ours = {"ours, " + rule, {}, {}}, bf16 = {"PyTorch bf16, " + rule, {}, {}, true};
-    Series f32 = {"PyTorch f32, " + rule, {}, {}, true};
+    eval::Series ours = {"ours, " + rule, {}, {}}, bf16 = {"PyTorch bf16, " + rule, {}, {}, true};
+    eval::Series f32 = {"PyTorch f32, " + rule, {}, {}, true};
     for (int64_t chunk = 16; chunk <= longest; chunk *= 2) {
       const TttShape shape = {heads, longest, chunk, width, width, false, muon};
       if (!session.wants(shape.name() + " " + shape.rule())) continue;
@@ -86,4 +86,4 @@ void bench_chunks(Session& session) {
   session.plots.push_back(plot);
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

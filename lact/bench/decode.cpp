@@ -10,7 +10,7 @@
 #include "lact/models/lm/stream.h"
 #include "lact/ops/linear/compressed_linear.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -106,4 +106,4 @@ void bench_decode(Session& session) {
   }
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -7,7 +7,7 @@
 #include "lact/bench/work.h"
 #include "lact/models/lm/stream.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -107,4 +107,4 @@ void bench_lm(Session& session, const MakeTrainStep& make_step) {
   }
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

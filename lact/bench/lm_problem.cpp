@@ -7,7 +7,7 @@
 #include "lact/models/lm/presets.h"
 #include "lact/models/lm/stream.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -100,4 +100,4 @@ double logits_error(const std::shared_ptr<models::LanguageModel>& reference,
 
 double lm_tolerance(at::ScalarType type) { return type == at::kBFloat16 ? 0.15 : 1e-2; }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

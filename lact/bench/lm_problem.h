@@ -8,7 +8,7 @@
 #include "lact/base/options.h"
 #include "lact/models/lm/model.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 struct NamedConfig {
   std::string name;
@@ -40,4 +40,4 @@ double logits_error(const std::shared_ptr<models::LanguageModel>& reference,
 
 double lm_tolerance(at::ScalarType type);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

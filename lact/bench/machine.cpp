@@ -8,7 +8,7 @@
 #include "lact/base/threads.h"
 #include "lact/kernels/isa.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -88,4 +88,4 @@ std::string machine_text(const Machine& machine) {
   return text;
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

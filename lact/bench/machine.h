@@ -6,7 +6,7 @@
 #include "lact/base/options.h"
 #include "lact/ops/dispatch/limits.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 struct Machine {
   std::string cpu, isa, torch, blas;
@@ -25,4 +25,4 @@ Machine measure_machine(bool brief);
 options::Json to_json(const Machine& machine);
 std::string machine_text(const Machine& machine);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -8,7 +8,7 @@
 
 #include "lact/base/memory_use.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 std::optional<int64_t> extra_peak_bytes(const std::function<void()>& call) {
   malloc_trim(0);  // freed memory that the allocator keeps would be taken again unseen
@@ -31,4 +31,4 @@ int64_t available_bytes() {
   return 0;
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 /// The most resident memory during `call` beyond what was resident before it, in bytes. Absent where the
 /// system does not let a process reset its own peak.
@@ -14,4 +14,4 @@ std::optional<int64_t> extra_peak_bytes(const std::function<void()>& call);
 /// What the system could still give without swapping.
 int64_t available_bytes();
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -10,7 +10,7 @@
 #include "lact/bench/work.h"
 #include "lact/models/common/layers.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -105,4 +105,4 @@ void bench_million(Session& session) {
     session.note(fmt::format("process at its peak {:.2f} GB", double(peak_resident_bytes()) / 1e9));
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

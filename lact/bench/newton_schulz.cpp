@@ -7,7 +7,7 @@
 #include "lact/bench/work.h"
 #include "lact/ops/newton_schulz/newton_schulz.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -92,4 +92,4 @@ void bench_newton_schulz(Session& session) {
   }
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

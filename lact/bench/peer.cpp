@@ -17,7 +17,7 @@
 #include "lact/base/threads.h"
 #include "lact/kernels/isa.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace fs = std::filesystem;
 using options::Json;
@@ -157,4 +157,4 @@ Json Peer::ask(const Json& request) {
   return json;
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

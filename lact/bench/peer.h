@@ -9,7 +9,7 @@
 
 #include "lact/base/options.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 struct PeerOptions {
   std::string python = "/usr/bin/python3";
@@ -53,4 +53,4 @@ class Peer {
   options::Json hello_;
 };
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -10,7 +10,7 @@
 #include "lact/bench/lm_problem.h"
 #include "lact/bench/work.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -81,4 +81,4 @@ void bench_profile(Session& session, const MakeTrainStep& make_step) {
   }
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

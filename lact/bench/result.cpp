@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -93,4 +93,4 @@ std::string table(const std::vector<Result>& results) {
   return page;
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -7,7 +7,7 @@
 
 #include "lact/base/options.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 /// A figure that does not apply is absent. A wrong answer leaves only the names and max_error.
 struct Result {
@@ -40,4 +40,4 @@ std::string line(const Result& result);
 /// One row per result under a heading, or "" for none.
 std::string table(const std::vector<Result>& results);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -11,7 +11,7 @@
 #include "lact/bench/memory.h"
 #include "lact/ops/dispatch/paths.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 using options::Json;
 
@@ -213,4 +213,4 @@ at::ScalarType type_of(const std::string& precision) {
   return precision == "bf16" ? at::kBFloat16 : at::kFloat;
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -15,7 +15,7 @@
 #include "lact/bench/timing.h"
 #include "lact/eval/plot.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 struct BenchOptions {
   RaceOptions race;
@@ -82,7 +82,7 @@ class Session {
   bool peer_has(const std::string& name);
 
   const std::vector<Result>& results() const { return results_; }
-  std::vector<Plot> plots;                    ///< what areas want drawn
+  std::vector<eval::Plot> plots;              ///< what areas want drawn
   std::function<void(const Result&)> on_row;  ///< called with each new row; may be empty
   bool any_wrong() const;
 
@@ -111,4 +111,4 @@ void with_paths(bool fused, const std::function<void()>& action);
 
 at::ScalarType type_of(const std::string& precision);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <thread>
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::optional<double> best_of(const std::vector<Contender>& contenders, const st
   return best;
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

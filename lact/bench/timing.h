@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 struct Contender {
   std::string name;
@@ -37,4 +37,4 @@ std::optional<double> best_of(const std::vector<Contender>& contenders, const st
 
 double seconds_of(const std::function<void()>& action);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

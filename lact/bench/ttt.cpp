@@ -2,7 +2,7 @@
 #include "lact/bench/areas.h"
 #include "lact/bench/work.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -61,4 +61,4 @@ void bench_ttt(Session& session) {
   }
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

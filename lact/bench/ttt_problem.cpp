@@ -8,7 +8,7 @@
 #include "lact/bench/session.h"
 #include "lact/ops/norms/norms.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -121,4 +121,4 @@ double ttt_tolerance(const TttShape& shape, at::ScalarType type) {
   return shape.muon ? 1e-2 : 1e-3;
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -9,7 +9,7 @@
 
 #include "lact/ttt/scan.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 struct TttShape {
   int64_t heads, tokens, chunk, width, hidden;
@@ -65,4 +65,4 @@ class TttCheck {
 /// What rounding may cost: Newton-Schulz amplifies small singular values by hundreds.
 double ttt_tolerance(const TttShape& shape, at::ScalarType type);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 namespace {
 
@@ -93,4 +93,4 @@ double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_
          double(config.num_layers) * (double(cost.memory.state) * 4 + window * bytes_per_activation);
 }
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -9,7 +9,7 @@
 #include "lact/bench/ttt_problem.h"
 #include "lact/models/lm/config.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 
 enum class Pass { forward, forward_backward };
 
@@ -19,7 +19,7 @@ double newton_schulz_work(int64_t rows, int64_t cols, int64_t steps, Pass pass);
 
 /// A SwiGLU scan: 18 D F per token forward (6 products for the update, 3 for the apply), three times that
 /// with the backward pass, and Newton-Schulz of three matrices per chunk. Recomputing repeats five products
-/// per token (hidden layers of keys, values' output_gradient and queries) and Newton-Schulz forward.
+/// per token (hidden layers of keys, the gradients that reach them, and queries) and Newton-Schulz forward.
 double ttt_work(const TttShape& shape, Pass pass, bool recompute);
 
 /// The token products alone.
@@ -42,4 +42,4 @@ double total(const std::map<std::string, double>& parts);
 double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_per_weight,
                     double bytes_per_activation);
 
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

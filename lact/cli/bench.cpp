@@ -13,8 +13,6 @@ namespace lact::cli {
 
 namespace {
 
-namespace bench = eval::bench;
-
 struct Area {
   std::string name, help, footer;
   std::function<void(bench::Session&)> run;

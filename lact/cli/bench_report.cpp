@@ -28,7 +28,7 @@ std::string command() {
   return "lact" + (program == std::string::npos ? "" : text.substr(program));
 }
 
-Json results_json(const eval::bench::Session& session) {
+Json results_json(const bench::Session& session) {
   Json results = Json::array();
   for (const auto& row : session.results()) results.push_back(to_json(row));
   return {{"machine", to_json(session.machine())}, {"command", command()}, {"results", results}};
@@ -41,7 +41,7 @@ const char* const kLegend =
 
 }  // namespace
 
-void record(const eval::bench::Session& session, const BenchArguments& arguments) {
+void record(const bench::Session& session, const BenchArguments& arguments) {
   if (arguments.record.empty()) return;
   io::write_file_atomically(arguments.record,
                             [&](io::FileWriter& file) { file.write(results_json(session).dump(2) + "\n"); });
@@ -56,7 +56,7 @@ void make_places(const BenchArguments& arguments) {
   }
 }
 
-void report(const eval::bench::Session& session, const BenchArguments& arguments) {
+void report(const bench::Session& session, const BenchArguments& arguments) {
   if (!arguments.output.empty()) {
     for (const auto& plot : session.plots) eval::write_svg(arguments.output, plot);
     if (!session.plots.empty()) log::info("wrote {}", arguments.output);
@@ -68,7 +68,7 @@ void report(const eval::bench::Session& session, const BenchArguments& arguments
   }
   std::cout << machine_text(session.machine());
   if (session.results().empty()) return;
-  std::cout << "\n" << eval::bench::table(session.results()) << "\n" << kLegend;
+  std::cout << "\n" << bench::table(session.results()) << "\n" << kLegend;
   const int columns = std::min(100, terminal_columns(STDOUT_FILENO) - 1);
   for (const auto& plot : session.plots) std::cout << "\n" << eval::terminal_chart(plot, columns, 18);
 }

@@ -7,7 +7,7 @@
 
 namespace lact::cli {
 
-eval::bench::TrainStep make_train_step(const std::shared_ptr<models::LanguageModel>& model) {
+bench::TrainStep make_train_step(const std::shared_ptr<models::LanguageModel>& model) {
   constexpr double kRate = 1e-4, kClip = 1;
   const auto optimizer = std::make_shared<train::AdamW>(*model, train::AdamWOptions{});
   return [model, optimizer](const at::Tensor& ids) {

@@ -10,8 +10,8 @@ namespace lact::cli {
 
 namespace {
 
-using eval::golden::Report;
-using eval::golden::Worst;
+using golden::Report;
+using golden::Worst;
 
 std::string number(const Worst& worst) { return worst.checked ? fmt::format("{:.1e}", worst.error) : "-"; }
 
@@ -43,7 +43,7 @@ nlohmann::ordered_json to_json(const Report& report) {
 
 void add_golden(CLI::App& program, int& exit_code) {
   struct Arguments {
-    eval::golden::Options options;
+    golden::Options options;
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();

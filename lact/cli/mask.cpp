@@ -106,15 +106,15 @@ SequenceLayout make_layout(const MaskOptions& o) {
 
 std::string caption(const ttt::Schedule& schedule) {
   constexpr size_t kShown = 6;
-  std::vector<std::string> arguments;
+  std::vector<std::string> steps;
   for (const auto& [operation, tokens] : schedule) {
-    if (arguments.size() == kShown) {
-      arguments.push_back(fmt::format("... ({} steps)", schedule.size()));
+    if (steps.size() == kShown) {
+      steps.push_back(fmt::format("... ({} steps)", schedule.size()));
       break;
     }
-    arguments.push_back(fmt::format("{} {}-{}", options::word_of(operation), tokens.begin, tokens.end));
+    steps.push_back(fmt::format("{} {}-{}", options::word_of(operation), tokens.begin, tokens.end));
   }
-  return fmt::format("{}", fmt::join(arguments, ", "));
+  return fmt::format("{}", fmt::join(steps, ", "));
 }
 
 options::Json to_json(const SequenceLayout& layout, const at::Tensor& mask) {

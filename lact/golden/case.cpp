@@ -4,7 +4,7 @@
 
 #include "lact/io/safetensors.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace fs = std::filesystem;
 
@@ -75,4 +75,4 @@ bool Case::ill_conditioned(const std::string& tensor) const {
   return entry.is_object() && entry.value("ill_conditioned", false);
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -11,7 +11,7 @@
 
 #include "lact/base/options.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 struct Case {
   std::string name;           ///< path below the folder, without ending
@@ -34,4 +34,4 @@ std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folde
 /// Throws a sentence that names the file if it is not a case.
 Case read_case(const std::filesystem::path& json, const std::filesystem::path& folder);
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -5,7 +5,7 @@
 #include "lact/models/umt5/folder.h"
 #include "lact/models/vae/folder.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -78,4 +78,4 @@ void run_umt5(Run& run) {
   run.expect_loss_and_gradients(output);
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

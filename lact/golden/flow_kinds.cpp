@@ -8,7 +8,7 @@
 #include "lact/models/video/sigma_table.h"
 #include "lact/models/video/unipc.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -167,4 +167,4 @@ void run_unipc(Run& run) {
   run.expect("samples", at::cat(samples));
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -4,7 +4,7 @@
 
 #include "lact/golden/kinds.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -52,4 +52,4 @@ std::vector<Report> run_all(const Options& options) {
   return reports;
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -5,7 +5,7 @@
 
 #include "lact/golden/run.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 struct Options {
   std::string folder;
@@ -17,4 +17,4 @@ struct Options {
 /// its reason.
 std::vector<Report> run_all(const Options& options);
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

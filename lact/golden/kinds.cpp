@@ -1,6 +1,6 @@
 #include "lact/golden/kinds.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::vector<std::string> kind_names() {
   return names;
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

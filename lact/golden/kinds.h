@@ -4,7 +4,7 @@
 #include "lact/golden/run.h"
 #include "lact/ttt/update_rule.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 using KindFunction = void (*)(Run&);
 
@@ -46,4 +46,4 @@ ops::NewtonSchulzOptions read_newton_schulz(const options::Json& json, const std
 /// Removes "newton_schulz" from options and, unless it is null, applies it to the rule.
 void take_newton_schulz(options::Json& options, ttt::UpdateRule& rule);
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

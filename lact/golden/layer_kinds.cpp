@@ -6,7 +6,7 @@
 #include "lact/models/nvs/weights.h"
 #include "lact/models/video/weights.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -311,4 +311,4 @@ void run_nvs_block(Run& run) {
   run.expect_loss_and_gradients(output);
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -4,7 +4,7 @@
 #include "lact/golden/kinds.h"
 #include "lact/ops/losses/losses.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -50,4 +50,4 @@ void run_per_position_loss(Run& run) {
   run.expect_gradients_of(mean);
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -10,7 +10,7 @@
 #include "lact/ops/images/rays.h"
 #include "lact/ops/losses/losses.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -120,4 +120,4 @@ void run_lm_model(Run& run) {
   run.expect_gradients_of(loss.mean());
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

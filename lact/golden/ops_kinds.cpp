@@ -6,7 +6,7 @@
 #include "lact/ops/attention/windows.h"
 #include "lact/ttt/scan.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -208,4 +208,4 @@ void run_full_block_causal_attention(Run& run) {
   run_attention(run, full_window(read_options<VideoWindowCase>(run).layout()));
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

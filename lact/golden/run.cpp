@@ -6,7 +6,7 @@
 
 #include "lact/ops/dispatch/dtypes.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -164,4 +164,4 @@ Report Run::finish() {
   return report_;
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -9,7 +9,7 @@
 #include "lact/golden/case.h"
 #include "lact/models/common/foreign.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 /// Largest error of a group of tensors, relative to each tensor's largest element.
 struct Worst {
@@ -88,4 +88,4 @@ class Run {
   models::ForeignNames names_;
 };
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

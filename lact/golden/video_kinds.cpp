@@ -5,7 +5,7 @@
 #include "lact/models/video/folder.h"
 #include "lact/models/video/weights.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -97,4 +97,4 @@ void run_video_inference(Run& run) {
   }
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

@@ -6,7 +6,7 @@
 #include "lact/data/views/preprocess.h"
 #include "lact/golden/kinds.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 
 namespace {
 
@@ -110,4 +110,4 @@ void run_cameras(Run& run) {
                  data::interpolate_cameras(cameras, between, data::Interpolation::linear));
 }
 
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

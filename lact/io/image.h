@@ -7,17 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "lact/io/image_size.h"
+
 namespace lact::io {
-
-/// Larger pictures are refused before memory is taken for them.
-constexpr int64_t kMaxImageSide = 16384;
-constexpr int64_t kMaxImagePixels = int64_t{1} << 27;
-
-struct ImageSize {
-  int64_t height = 0;
-  int64_t width = 0;
-  bool operator==(const ImageSize&) const = default;
-};
 
 /// uint8 [H, W, 3], or [H, W, 4] where a PNG has transparency (not premultiplied). Grey becomes colour, 16
 /// bits become 8; colour profiles and the orientation of EXIF are not applied, as with Pillow.

@@ -20,7 +20,7 @@ struct RopeTask {
 
 struct RopeKernels {
   /// Rows [begin, end) of [B · tokens].
-  void (*turn)(const RopeTask& task, int64_t begin, int64_t end);
+  void (*rotate)(const RopeTask& task, int64_t begin, int64_t end);
 };
 
 LACT_KERNEL_TABLE(RopeKernels, rope)

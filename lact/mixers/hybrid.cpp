@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "lact/mixers/checks.h"
+#include "lact/base/error.h"
 #include "lact/ops/norms/norms.h"
 
 namespace lact {

@@ -75,10 +75,29 @@ void insert(std::vector<Range>& ranges, Range range) {
 
 }  // namespace
 
+ops::RopeTable RopeTables::get(const at::Tensor& positions, int64_t head_dim,
+                               const ops::RopeOptions& options) {
+  const std::lock_guard lock(mutex_);
+  // A copy of a layout shares its tables, and may be given other positions.
+  if (!positions_.defined() || !positions_.is_same(positions)) entries_.clear();
+  positions_ = positions;
+  for (const auto& entry : entries_) {
+    if (entry.head_dim == head_dim && entry.base == options.base) return entry.table;
+  }
+  entries_.push_back({head_dim, options.base, ops::rope_table(positions, head_dim, options)});
+  return entries_.back().table;
+}
+
 ops::RopeTable SequenceLayout::rope_table(int64_t head_dim, const ops::RopeOptions& options,
                                           at::Device device) const {
   const ops::RopeTable table = rope_tables->get(positions, head_dim, options);
   return {table.cos.to(device), table.sin.to(device), table.angles.to(device)};
+}
+
+void check_tokens(const at::Tensor& x, const SequenceLayout& layout) {
+  LACT_CHECK(x.dim() == 3, "[mixer] the input has shape {}, expected [B, T, M]", x.sizes().vec());
+  LACT_CHECK(x.size(1) == layout.tokens, "[mixer] the input has {} tokens but the layout is for {}",
+             x.size(1), layout.tokens);
 }
 
 SequenceLayout causal_layout(int64_t tokens, int64_t chunk, int64_t window) {

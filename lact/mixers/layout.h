@@ -7,12 +7,31 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <vector>
 
-#include "lact/mixers/rope_tables.h"
 #include "lact/ops/attention/window_attention.h"
+#include "lact/ops/rope/rope.h"
 #include "lact/ttt/schedule.h"
 
 namespace lact {
+
+/// Tables of the rotary embedding for the positions of one layout, each made at the first question: every
+/// layer of a model asks for the same one.
+class RopeTables {
+ public:
+  ops::RopeTable get(const at::Tensor& positions, int64_t head_dim, const ops::RopeOptions& options);
+
+ private:
+  struct Entry {
+    int64_t head_dim;
+    double base;
+    ops::RopeTable table;
+  };
+  std::mutex mutex_;
+  at::Tensor positions_;
+  std::vector<Entry> entries_;
+};
 
 /// Positions count from the beginning of the whole sequence. A call may bring a later piece of it: its tokens
 /// are [begin, begin + tokens), and schedule and window may refer to earlier tokens that the mixers' states
@@ -68,6 +87,9 @@ SequenceLayout interleaved_layout(int64_t chunks, const ChunkGrid& grid, int64_t
 /// read and then forgotten: it goes to a clone of the state. A clean one is written.
 SequenceLayout noisy_piece(int64_t index, const ChunkGrid& grid, int64_t visible_clean = -1);
 SequenceLayout clean_piece(int64_t index, const ChunkGrid& grid, int64_t visible_clean = -1);
+
+/// Throws a sentence unless x is [B, T, M] with the tokens of the layout.
+void check_tokens(const at::Tensor& x, const SequenceLayout& layout);
 
 /// What full attention sees in this layout: everything a token could know through the memory or the window.
 ops::Window full_window(const SequenceLayout& layout);

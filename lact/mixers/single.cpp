@@ -1,7 +1,6 @@
 #include "lact/mixers/single.h"
 
 #include "lact/base/error.h"
-#include "lact/mixers/checks.h"
 
 namespace lact {
 

@@ -1,6 +1,6 @@
 // A cheap step is an autograd function that keeps its inputs. When the gradient of the result behind it
 // arrives, the step runs again, once for both: its value fills the memory that others have saved, and its
-// recorded graph is the way back through the step.
+// recorded graph is the backward pass of the step.
 #include <ATen/ATen.h>
 #include <torch/autograd.h>
 #include <torch/custom_class.h>
@@ -37,7 +37,7 @@ void free_memory(const at::Tensor& tensor) {
 struct ActivationCheckpointing::Part {
   Function function;
   std::vector<at::Tensor> inputs;  ///< outside of the graph
-  at::Tensor again;                ///< the value with a graph of its own, until the way back has passed
+  at::Tensor again;  ///< the value with a graph of its own, until the backward pass is done with it
 
   void run_again() {
     if (again.defined()) return;

@@ -46,7 +46,7 @@ at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& functi
 ///   const at::Tensor y = down.forward(hidden);
 ///   checkpointing.free_until_backward_of(y);
 ///
-/// Switched off, or without gradients, this is the same without ActivationCheckpointing.
+/// Switched off, or without gradients, `run` is just the call and nothing is freed.
 class ActivationCheckpointing {
  public:
   using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;

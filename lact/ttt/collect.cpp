@@ -12,9 +12,9 @@ namespace lact::ttt {
 namespace {
 
 /// The network's passes with the weights of the memory, for tokens like these and outputs of width `out`.
-std::unique_ptr<ops::fused::FastWeightPasses> loaded_passes(const FastWeightRule& rule,
-                                                            const ops::fused::PerMatrix& weights,
-                                                            const at::Tensor& tokens, int64_t out) {
+std::unique_ptr<fused::FastWeightPasses> loaded_passes(const FastWeightRule& rule,
+                                                       const fused::PerMatrix& weights,
+                                                       const at::Tensor& tokens, int64_t out) {
   auto passes =
       rule.network.passes({tokens.size(0) * tokens.size(1), tokens.size(3), weights.front().size(1), out},
                           tokens.scalar_type() == at::kBFloat16);
@@ -27,10 +27,10 @@ Matrices fused_direction(const FastWeightRule& rule, const ScanInputs& inputs, c
   const auto passes = loaded_passes(rule, weights, inputs.k, inputs.v.size(3));
   Matrices direction;
   for (const auto& weight : weights) direction.push_back(at::zeros_like(weight));
-  const ops::fused::WrittenChunk chunk = {ops::HeadTokens(inputs.k),
-                                          ops::HeadTokens(inputs.v),
-                                          fused::flat_rows(inputs.rates),
-                                          {0, inputs.k.size(2)}};
+  const fused::WrittenChunk chunk = {ops::HeadTokens(inputs.k),
+                                     ops::HeadTokens(inputs.v),
+                                     fused::flat_rows(inputs.rates),
+                                     {0, inputs.k.size(2)}};
   passes->forward(nullptr, &chunk, direction, /*keep=*/false);
   for (size_t i = 0; i < direction.size(); ++i) direction[i] = direction[i].view(memory.weights[i].sizes());
   return direction;
@@ -39,7 +39,7 @@ Matrices fused_direction(const FastWeightRule& rule, const ScanInputs& inputs, c
 Matrices reference_direction(const FastWeightRule& rule, const ScanInputs& inputs, const Memory& memory) {
   const at::Tensor prediction =
       rule.loss.needs_prediction() ? rule.network.apply(memory.weights, inputs.k) : at::Tensor();
-  return rule.network.descent(memory.weights, inputs.k, rule.loss.output_gradient(prediction, inputs.v),
+  return rule.network.descent(memory.weights, inputs.k, rule.loss.negative_gradient(prediction, inputs.v),
                               inputs.rates);
 }
 
@@ -48,7 +48,7 @@ void fused_step(const FastWeightRule& rule, Memory& memory, const Collected& col
   fused::FlatMemory flat = fused::flat(memory);
   fused::step(flat, rule.update, fused::flat(collected.direction),
               beta.defined() ? beta.reshape({-1}).to(at::kFloat) : at::Tensor(), {collected.bf16, false});
-  const auto give = [](const ops::fused::PerMatrix& from, Matrices& to) {
+  const auto give = [](const fused::PerMatrix& from, Matrices& to) {
     for (size_t i = 0; i < to.size(); ++i) to[i] = from[i].view(to[i].sizes());
   };
   give(flat.weights, memory.weights);
@@ -94,7 +94,7 @@ at::Tensor read(const FastWeightRule& rule, const at::Tensor& q, const Memory& m
     return rule.network.apply(memory.weights, q);
   const auto weights = fused::flat(memory.weights);
   const at::Tensor out = at::empty({q.size(0), tokens, q.size(1), out_width}, q.options()).transpose(1, 2);
-  const ops::fused::ReadChunk chunk = {ops::HeadTokens(q), ops::HeadTokens(out), {0, tokens}};
+  const fused::ReadChunk chunk = {ops::HeadTokens(q), ops::HeadTokens(out), {0, tokens}};
   loaded_passes(rule, weights, q, out_width)->forward(&chunk, nullptr, {}, /*keep=*/false);
   return out;
 }

@@ -3,9 +3,8 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
-#include "lact/ttt/few_token_swiglu.h"
 
-namespace lact::ops {
+namespace lact::ttt {
 
 namespace {
 
@@ -39,9 +38,9 @@ void check_swiglu(const char* op, const SwigluMatrices& weights) {
              weights.down.sizes().vec(), weights.gate.sizes().vec());
 }
 
-void check_same_tokens(const char* op, const at::Tensor& k, const at::Tensor& output_gradient) {
-  LACT_CHECK(k.size(-2) == output_gradient.size(-2), "[{}] there are {} keys but {} values", op, k.size(-2),
-             output_gradient.size(-2));
+void check_same_tokens(const char* op, const at::Tensor& k, const at::Tensor& negative_gradient) {
+  LACT_CHECK(k.size(-2) == negative_gradient.size(-2), "[{}] there are {} keys but {} values", op, k.size(-2),
+             negative_gradient.size(-2));
 }
 
 }  // namespace
@@ -54,16 +53,16 @@ at::Tensor swiglu_apply(const SwigluMatrices& weights, const at::Tensor& x) {
 }
 
 SwigluMatrices swiglu_descent(const SwigluMatrices& weights, const at::Tensor& k,
-                              const at::Tensor& output_gradient, const SwigluMatrices& rates) {
+                              const at::Tensor& negative_gradient, const SwigluMatrices& rates) {
   constexpr const char* kOp = "swiglu_descent";
   check_swiglu(kOp, weights);
   check_tokens(kOp, "k", k, "gate", weights.gate, -1);
-  check_tokens(kOp, "v", output_gradient, "down", weights.down, -2);
-  check_same_tokens(kOp, k, output_gradient);
+  check_tokens(kOp, "v", negative_gradient, "down", weights.down, -2);
+  check_same_tokens(kOp, k, negative_gradient);
   check_rate(kOp, "gate", rates.gate, k, weights.gate);
   check_rate(kOp, "down", rates.down, k, weights.down);
   check_rate(kOp, "up", rates.up, k, weights.up);
-  return reference::swiglu_descent(weights, k, output_gradient, rates);
+  return reference::swiglu_descent(weights, k, negative_gradient, rates);
 }
 
 at::Tensor linear_apply(const at::Tensor& weight, const at::Tensor& x) {
@@ -71,14 +70,14 @@ at::Tensor linear_apply(const at::Tensor& weight, const at::Tensor& x) {
   return reference::linear_apply(weight, x);
 }
 
-at::Tensor linear_descent(const at::Tensor& weight, const at::Tensor& k, const at::Tensor& output_gradient,
+at::Tensor linear_descent(const at::Tensor& weight, const at::Tensor& k, const at::Tensor& negative_gradient,
                           const at::Tensor& rate) {
   constexpr const char* kOp = "linear_descent";
   check_tokens(kOp, "k", k, "the weight", weight, -1);
-  check_tokens(kOp, "v", output_gradient, "the weight", weight, -2);
-  check_same_tokens(kOp, k, output_gradient);
+  check_tokens(kOp, "v", negative_gradient, "the weight", weight, -2);
+  check_same_tokens(kOp, k, negative_gradient);
   check_rate(kOp, "the weight", rate, k, weight);
-  return reference::linear_descent(k, output_gradient, rate).to(weight.scalar_type());
+  return reference::linear_descent(k, negative_gradient, rate).to(weight.scalar_type());
 }
 
-}  // namespace lact::ops
+}  // namespace lact::ttt

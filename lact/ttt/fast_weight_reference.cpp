@@ -2,7 +2,7 @@
 
 #include "lact/ttt/fast_weight.h"
 
-namespace lact::ops::reference {
+namespace lact::ttt::reference {
 
 namespace {
 
@@ -29,28 +29,28 @@ at::Tensor swiglu_apply(const SwigluMatrices& weights, const at::Tensor& x) {
 }
 
 SwigluMatrices swiglu_descent(const SwigluMatrices& weights, const at::Tensor& k,
-                              const at::Tensor& output_gradient, const SwigluMatrices& rates) {
+                              const at::Tensor& negative_gradient, const SwigluMatrices& rates) {
   // Forward with the keys; f(k) itself is not needed.
   const at::Tensor gate = project(k, weights.gate);
   const at::Tensor up = project(k, weights.up);
   const at::Tensor hidden = at::silu(gate) * up;
 
-  // Backward from the output_gradient on f(k).
-  const at::Tensor output_gradient_hidden =
-      at::matmul(output_gradient, weights.down.to(output_gradient.scalar_type()));
-  const at::Tensor output_gradient_gate = output_gradient_hidden * up * silu_slope(gate);
-  const at::Tensor output_gradient_up = output_gradient_hidden * at::silu(gate);
+  // Backward from -∂L/∂f(k): all gradients here are negated, so that adding them goes downhill.
+  const at::Tensor hidden_delta =
+      at::matmul(negative_gradient, weights.down.to(negative_gradient.scalar_type()));
+  const at::Tensor gate_delta = hidden_delta * up * silu_slope(gate);
+  const at::Tensor up_delta = hidden_delta * at::silu(gate);
 
   const at::ScalarType type = weights.gate.scalar_type();
-  return {.gate = outer_sum(output_gradient_gate, rates.gate, k).to(type),
-          .down = outer_sum(output_gradient, rates.down, hidden).to(type),
-          .up = outer_sum(output_gradient_up, rates.up, k).to(type)};
+  return {.gate = outer_sum(gate_delta, rates.gate, k).to(type),
+          .down = outer_sum(negative_gradient, rates.down, hidden).to(type),
+          .up = outer_sum(up_delta, rates.up, k).to(type)};
 }
 
 at::Tensor linear_apply(const at::Tensor& weight, const at::Tensor& x) { return project(x, weight); }
 
-at::Tensor linear_descent(const at::Tensor& k, const at::Tensor& output_gradient, const at::Tensor& rate) {
-  return outer_sum(output_gradient, rate, k);
+at::Tensor linear_descent(const at::Tensor& k, const at::Tensor& negative_gradient, const at::Tensor& rate) {
+  return outer_sum(negative_gradient, rate, k);
 }
 
-}  // namespace lact::ops::reference
+}  // namespace lact::ttt::reference

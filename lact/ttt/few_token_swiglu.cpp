@@ -1,13 +1,12 @@
-#include "lact/ttt/few_token_swiglu.h"
-
 #include <ATen/ATen.h>
 
 #include <cmath>
 
 #include "lact/kernels/gemv.h"
 #include "lact/ops/linear/few_tokens.h"
+#include "lact/ttt/fast_weight.h"
 
-namespace lact::ops {
+namespace lact::ttt {
 
 namespace {
 
@@ -20,14 +19,14 @@ float silu(float x) { return x / (1 + std::exp(-x)); }
 }  // namespace
 
 bool is_few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x) {
-  return are_few_tokens(x) && is_plain(weights.gate) && is_plain(weights.up) && is_plain(weights.down);
+  return ops::are_few_tokens(x) && is_plain(weights.gate) && is_plain(weights.up) && is_plain(weights.down);
 }
 
 at::Tensor few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x) {
   const auto& kernels = kernels::gemv_kernels();
   const int64_t in = x.size(-1), tokens = x.size(-2), matrices = x.numel() / (in * tokens);
   const int64_t hidden = weights.gate.size(-2), out = weights.down.size(-2);
-  const std::vector<float> rows = read_tokens(x, in);
+  const std::vector<float> rows = ops::read_tokens(x, in);
   std::vector<float> gate(size_t(matrices * tokens * hidden)), up(gate.size());
   std::vector<float> y(size_t(matrices * tokens * out));
   const float* gates = weights.gate.data_ptr<float>();
@@ -38,7 +37,7 @@ at::Tensor few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x) 
   const auto for_each_range = [&](int64_t per_matrix, int64_t row_bytes, const auto& body) {
     constexpr int64_t kRows = 32;
     const int64_t ranges = (per_matrix + kRows - 1) / kRows;
-    for_each_row_range(matrices * ranges, kRows * row_bytes, [&](int64_t begin, int64_t count) {
+    ops::for_each_row_range(matrices * ranges, kRows * row_bytes, [&](int64_t begin, int64_t count) {
       for (int64_t range = begin; range < begin + count; ++range) {
         const int64_t first = range % ranges * kRows;
         body(range / ranges, first, std::min(kRows, per_matrix - first));
@@ -64,7 +63,7 @@ at::Tensor few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x) 
   });
   auto sizes = x.sizes().vec();
   sizes.back() = out;
-  return write_tokens(y.data(), sizes, x);
+  return ops::write_tokens(y.data(), sizes, x);
 }
 
-}  // namespace lact::ops
+}  // namespace lact::ttt

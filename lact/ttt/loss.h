@@ -14,15 +14,15 @@ class FastWeightLoss {
  public:
   virtual ~FastWeightLoss() = default;
 
-  /// Whether `output_gradient` looks at the prediction; the dot-product loss does not, which saves a third of
-  /// the forward pass.
+  /// Whether `negative_gradient` looks at the prediction; the dot-product loss does not, which saves a third
+  /// of the forward pass.
   virtual bool needs_prediction() const = 0;
 
-  /// Whether the output_gradient is the value itself, as the fused scan expects it.
-  virtual bool output_gradient_is_value() const { return false; }
+  /// Whether the negative gradient is the value itself, as the fused scan expects it.
+  virtual bool negative_gradient_is_value() const { return false; }
 
   /// -∂L(f(k), v)/∂f(k), per token: [B, H, T, out]. The prediction is undefined unless it is needed.
-  virtual at::Tensor output_gradient(const at::Tensor& prediction, const at::Tensor& v) const = 0;
+  virtual at::Tensor negative_gradient(const at::Tensor& prediction, const at::Tensor& v) const = 0;
 };
 
 const FastWeightLoss& loss(const std::string& name);

@@ -1,6 +1,7 @@
 #include "lact/ttt/network.h"
 
 #include "lact/ttt/name_table.h"
+#include "lact/ttt/passes/passes.h"
 
 namespace lact::ttt {
 
@@ -19,6 +20,11 @@ const NameTable<FastWeightNetwork>& networks() {
   return rows;
 }
 }  // namespace
+
+std::unique_ptr<fused::FastWeightPasses> FastWeightNetwork::passes(const fused::NetworkSizes& /*sizes*/,
+                                                                   bool /*bf16*/) const {
+  return nullptr;
+}
 
 const FastWeightNetwork& network(const std::string& name) {
   return find(networks(), "fast-weight network", name);

@@ -10,9 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "lact/ttt/passes/passes.h"
-
 namespace lact::ttt {
+
+namespace fused {
+class FastWeightPasses;
+struct NetworkSizes;
+}  // namespace fused
 
 /// One tensor per matrix of a network, in the network's order: weights [B, H, out, in], rates [B, H, T, 1 or
 /// in], ...
@@ -36,8 +39,8 @@ class FastWeightNetwork {
   /// f_W(x): [B, H, T, in] -> [B, H, T, out].
   virtual at::Tensor apply(const Matrices& weights, const at::Tensor& x) const = 0;
 
-  /// Σ_t rate_t · (-∂L_t/∂W) for each matrix, given the output_gradient -∂L_t/∂f(k_t).
-  virtual Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& output_gradient,
+  /// Σ_t rate_t · (-∂L_t/∂W) for each matrix, given negative_gradient = -∂L_t/∂f(k_t).
+  virtual Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& negative_gradient,
                            const Matrices& rates) const = 0;
 
   /// Floating point operations per token of `descent`, in units of 2 · (elements of all matrices): how many
@@ -46,10 +49,7 @@ class FastWeightNetwork {
 
   /// The network's passes with a backward pass of their own, for processors; null if it has none: `apply` and
   /// `descent` are enough.
-  virtual std::unique_ptr<ops::fused::FastWeightPasses> passes(const ops::fused::NetworkSizes& sizes,
-                                                               bool bf16) const {
-    return nullptr;
-  }
+  virtual std::unique_ptr<fused::FastWeightPasses> passes(const fused::NetworkSizes& sizes, bool bf16) const;
 };
 
 /// Throws a sentence that lists the known names.

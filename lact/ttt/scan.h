@@ -6,7 +6,6 @@
 #include <ATen/core/Tensor.h>
 
 #include "lact/ttt/loss.h"
-#include "lact/ttt/memory.h"
 #include "lact/ttt/network.h"
 #include "lact/ttt/schedule.h"
 #include "lact/ttt/update_rule.h"

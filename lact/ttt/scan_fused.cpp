@@ -1,7 +1,7 @@
 // The whole scan as one autograd function: chunk loop, momentum, orthogonalisation and norms, forward and
 // back. Between the passes there is one copy of the weights per update; hidden layers and iterates are kept
-// for the way back, or computed again (FastWeightRule::recompute), which makes the memory independent of the
-// chunks' length.
+// for the backward pass, or computed again (FastWeightRule::recompute), which makes the memory independent of
+// the chunks' length.
 #include <ATen/ATen.h>
 #include <torch/autograd.h>
 #include <torch/custom_class.h>
@@ -15,18 +15,14 @@ namespace lact::ttt::fused {
 
 namespace {
 
-using ops::HeadTokens;
-using ops::fused::FastWeightPasses;
-using ops::fused::ReadChunk;
-using ops::fused::WrittenChunk;
 using torch::autograd::variable_list;
 
 /// What is done with one version of the weights: tokens are read, then tokens are written, or one of the two.
-/// With what the way back needs. Ranges count from the first query or key.
+/// With what the backward pass needs. Ranges count from the first query or key.
 struct Move {
   Range read = {}, written = {};
   size_t version = 0;
-  ops::fused::KeptChunk kept = {};
+  KeptChunk kept = {};
   UpdateTape update = {};  ///< of a write
 };
 
@@ -299,7 +295,7 @@ bool fits(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs
   const bool tokens_fit = inputs.k.is_cpu() && (type == at::kFloat || type == at::kBFloat16) &&
                           inputs.q.scalar_type() == type && inputs.v.scalar_type() == type &&
                           inputs.k.dim() == 4;
-  if (!tokens_fit || !rule.loss.output_gradient_is_value()) return false;
+  if (!tokens_fit || !rule.loss.negative_gradient_is_value()) return false;
   if (memory.weights.size() > kMostMatrices) return false;
   for (const auto& weight : memory.weights) {
     if (weight.scalar_type() != at::kFloat) return false;

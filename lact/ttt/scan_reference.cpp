@@ -22,8 +22,8 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
     const at::Tensor k = chunk(inputs.k);
     const at::Tensor prediction =
         rule.loss.needs_prediction() ? rule.network.apply(memory.weights, k) : at::Tensor();
-    const at::Tensor output_gradient = rule.loss.output_gradient(prediction, chunk(inputs.v));
-    write(memory, rule.update, rule.network.descent(memory.weights, k, output_gradient, rates),
+    const at::Tensor negative_gradient = rule.loss.negative_gradient(prediction, chunk(inputs.v));
+    write(memory, rule.update, rule.network.descent(memory.weights, k, negative_gradient, rates),
           inputs.beta.defined() ? chunk(inputs.beta) : at::Tensor());
   };
 

@@ -14,8 +14,8 @@
 namespace lact {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 template <class Throwing>
 std::string sentence_of(Throwing&& throwing) {

@@ -12,7 +12,7 @@
 #include "lact/bench/ttt_problem.h"
 #include "support/temporary_folder.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 namespace {
 
 using lact::testing::sentence_of;
@@ -126,4 +126,4 @@ TEST_F(RealPeer, HasAModelOfTheSameSize) {
 }
 
 }  // namespace
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

@@ -12,7 +12,7 @@
 #include "lact/bench/work.h"
 #include "lact/ops/dispatch/paths.h"
 
-namespace lact::eval::bench {
+namespace lact::bench {
 namespace {
 
 BenchOptions without_peers() {
@@ -129,4 +129,4 @@ TEST(BenchWork, CountsWhatIsExecuted) {
 }
 
 }  // namespace
-}  // namespace lact::eval::bench
+}  // namespace lact::bench

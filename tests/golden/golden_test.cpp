@@ -10,7 +10,7 @@
 #include "lact/kernels/isa.h"
 #include "support/errors.h"
 
-namespace lact::eval::golden {
+namespace lact::golden {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ TEST_F(AuthorsScansInBfloat16, StayWithinTheBoundWherePairsAreMultiplied) {
 }
 
 }  // namespace
-}  // namespace lact::eval::golden
+}  // namespace lact::golden

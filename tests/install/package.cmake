@@ -1,21 +1,58 @@
-# Installs the library into a folder of its own, builds examples/cmake_project against it as a user would, and runs it.
+# Installs the library into a folder of its own, looks at what is there, builds examples/cmake_project against it as a user
+# would, and runs it.
 set(work ${BUILD}/tests/install)
 file(REMOVE_RECURSE ${work})
 set(flags "")
 if(SANITIZE)
   set(flags "-DCMAKE_CXX_FLAGS=${SANITIZE}")
 endif()
-foreach(command
-    "${CMAKE_COMMAND};--install;${BUILD};--prefix;${work}/prefix"
-    "${CMAKE_COMMAND};-G;Ninja;-S;${SOURCE}/examples/cmake_project;-B;${work}/build;-DCMAKE_PREFIX_PATH=${work}/prefix;${flags}"
-    "${CMAKE_COMMAND};--build;${work}/build"
-    "${work}/build/remember"
-    "${work}/prefix/bin/lact;--version")
-  execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT result EQUAL 0)
-    message(FATAL_ERROR "failed (${result}): ${command}\n${output}")
+    message(FATAL_ERROR "failed (${result}): ${ARGN}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
+
+# The headers are those of lact/lact.h and what they include, no more and no fewer.
+include(${SOURCE}/cmake/public_headers.cmake)
+lact_public_headers(expected ${SOURCE})
+file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/lact/*)
+list(SORT headers)
+if(NOT headers STREQUAL expected)
+  message(FATAL_ERROR "installed headers:\n${headers}\nexpected:\n${expected}")
+endif()
+foreach(header ${headers})
+  if(header MATCHES "^lact/(kernels|bench|golden|cli|train|serve|eval)/")
+    message(FATAL_ERROR "${header} is no part of the public face, but lact/lact.h includes it")
   endif()
 endforeach()
+# What checks and measures is in the program alone.
+file(GLOB libraries ${work}/prefix/lib*/liblact*)
+foreach(library ${libraries})
+  run(nm -C --defined-only ${library})
+  if(output MATCHES "lact::(bench|golden)::")
+    message(FATAL_ERROR "${library} holds lact::${CMAKE_MATCH_1}, expected it in the program alone")
+  endif()
+endforeach()
+if(NOT libraries)
+  message(FATAL_ERROR "no library was installed below ${work}/prefix")
+endif()
+
+# Programs include <lact/lact.h> and nothing else of ours.
+file(GLOB examples ${SOURCE}/examples/*.cpp ${SOURCE}/examples/*/*.cpp)
+foreach(example ${examples})
+  file(STRINGS ${example} includes REGEX "^#include.*lact/")
+  if(NOT includes STREQUAL "#include <lact/lact.h>")
+    message(FATAL_ERROR "${example}: expected #include <lact/lact.h> alone, found ${includes}")
+  endif()
+endforeach()
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/examples/cmake_project -B ${work}/build -DCMAKE_PREFIX_PATH=${work}/prefix ${flags})
+run(${CMAKE_COMMAND} --build ${work}/build)
+run(${work}/build/remember)
+run(${work}/prefix/bin/lact --version)
 if(NOT output MATCHES "lact [0-9]")
   message(FATAL_ERROR "the installed program did not print its version: ${output}")
 endif()

@@ -102,6 +102,20 @@ TEST(Layout, PiecesCoverTheSequenceAndSayWhatToKeep) {
   EXPECT_EQ(piece.positions[0][0].item<int64_t>(), 10);
 }
 
+TEST(Layout, EveryLayerGetsTheSameTableOfAngles) {
+  SequenceLayout layout = causal_layout(9, 4, 4);
+  const auto table = layout.rope_table(8, {.base = 100}, at::kCPU);
+  EXPECT_TRUE(layout.rope_table(8, {.base = 100}, at::kCPU).cos.is_same(table.cos));
+  EXPECT_FALSE(layout.rope_table(8, {.base = 200}, at::kCPU).cos.equal(table.cos));
+  EXPECT_EQ(layout.rope_table(6, {.base = 100}, at::kCPU).cos.size(1), 3);
+  // Angles belong to positions, also where these are changed.
+  SequenceLayout later = layout;
+  later.positions = layout.positions + 5;
+  const auto moved = later.rope_table(8, {.base = 100}, at::kCPU);
+  EXPECT_TRUE(moved.cos.equal(ops::rope_table(later.positions, 8, {.base = 100}).cos));
+  EXPECT_TRUE(layout.rope_table(8, {.base = 100}, at::kCPU).cos.equal(table.cos));
+}
+
 TEST(Layout, MistakesGetASentence) {
   EXPECT_SENTENCE(causal_layout(8, 0, 4), "the chunk is 0 tokens long");
   EXPECT_SENTENCE(causal_layout(8, 4, 0), "the window is 0 tokens wide");

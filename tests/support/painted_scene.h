@@ -34,12 +34,12 @@ inline data::Camera camera_towards_origin(std::array<double, 3> position, int64_
   return camera;
 }
 
-class PaintedScene : public serve::FrameSource {
+class PaintedScene : public tasks::nvs::FrameSource {
  public:
   std::function<void(const data::Camera&)> before_render = [](const data::Camera&) {};
 
-  serve::SceneDescription describe() const override {
-    serve::SceneDescription scene;
+  tasks::nvs::SceneDescription describe() const override {
+    tasks::nvs::SceneDescription scene;
     scene.name = "painted cube";
     scene.details = "12 input views";
     scene.full_side = 384;

@@ -11,7 +11,7 @@ namespace lact::testing {
 
 class RunningViewer {
  public:
-  explicit RunningViewer(serve::FrameSource& source, const serve::ViewerOptions& options = {})
+  explicit RunningViewer(tasks::nvs::FrameSource& source, const tasks::nvs::ViewerOptions& options = {})
       : viewer_(source, options), thread_([this] { viewer_.run([this] { return done_.load(); }); }) {}
   ~RunningViewer() {
     done_ = true;
@@ -23,7 +23,7 @@ class RunningViewer {
 
  private:
   std::atomic<bool> done_ = false;
-  serve::Viewer viewer_;
+  tasks::nvs::Viewer viewer_;
   std::thread thread_;
 };
 

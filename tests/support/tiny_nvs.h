@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "lact/models/nvs/model.h"
+#include "lact/models/nvs/scene_file.h"
 #include "lact/ops/images/rays.h"
 
 namespace lact::testing {
@@ -69,6 +69,17 @@ inline TinyScene tiny_scene(int64_t views, int64_t height, int64_t width, at::Sc
     pose[0][3] = 2 * std::sin(angle), pose[1][3] = 0.1 * double(i), pose[2][3] = -2 * std::cos(angle);
   }
   return {scene.images.to(type), scene.intrinsics.to(type), scene.camera_to_world.to(type)};
+}
+
+/// Three such views of 8 x 12 pixels, read.
+inline models::NvsScene scene_of_noise(models::NvsModel& model) {
+  const auto views = tiny_scene(3, 8, 12);
+  models::NvsScene scene;
+  scene.state = model.reconstruct(views.list(), views.intrinsics, views.camera_to_world);
+  scene.intrinsics = views.intrinsics;
+  scene.camera_to_world = views.camera_to_world;
+  scene.sizes.assign(3, {8, 12});
+  return scene;
 }
 
 /// Training forward on one scene: the last `targets` views are rendered from the others.

@@ -3,7 +3,7 @@
 #include "support/errors.h"
 #include "support/gradients.h"
 
-namespace lact::ops {
+namespace lact::ttt {
 namespace {
 
 using lact::testing::difference;
@@ -148,4 +148,4 @@ TEST(FastWeight, BadShapesGetASentence) {
 }
 
 }  // namespace
-}  // namespace lact::ops
+}  // namespace lact::ttt

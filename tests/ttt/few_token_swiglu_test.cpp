@@ -1,11 +1,10 @@
-#include "lact/ttt/few_token_swiglu.h"
-
 #include <ATen/ATen.h>
 
+#include "lact/ttt/fast_weight.h"
 #include "support/gradients.h"
 #include "support/instruction_sets.h"
 
-namespace lact::ops {
+namespace lact::ttt {
 namespace {
 
 using lact::testing::difference;
@@ -48,4 +47,4 @@ TEST(FewTokenSwiglu, LeavesEverythingElseToTheReference) {
 }
 
 }  // namespace
-}  // namespace lact::ops
+}  // namespace lact::ttt

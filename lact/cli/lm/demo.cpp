@@ -13,12 +13,11 @@
 #include "lact/base/random.h"
 #include "lact/cli/lm/demo.h"
 #include "lact/cli/lm/lm.h"
-#include "lact/cli/lm/text.h"
 #include "lact/data/text/token_cache.h"
 #include "lact/data/text/train_tokenizer.h"
 #include "lact/io/atomic_file.h"
-#include "lact/models/lm/generate.h"
 #include "lact/models/lm/presets.h"
+#include "lact/tasks/lm/session.h"
 #include "lact/tasks/lm/training/run.h"
 
 namespace lact::cli {
@@ -66,8 +65,9 @@ tasks::lm::Run make_run(const DemoArguments& arguments, const std::string& token
 }
 
 /// Loss by position on long documents that no one trained on.
-std::vector<eval::PositionLoss> position_losses(const fs::path& folder, const std::vector<NamedLm>& models,
-                                                const data::RecallTextOptions& text) {
+std::vector<tasks::lm::PositionLoss> position_losses(const fs::path& folder,
+                                                     const std::vector<NamedLm>& models,
+                                                     const data::RecallTextOptions& text) {
   constexpr int64_t kDocuments = 24, kLength = 1024;
   std::vector<std::string> files;
   fs::create_directories(folder / "valid");
@@ -75,11 +75,11 @@ std::vector<eval::PositionLoss> position_losses(const fs::path& folder, const st
     files.push_back((folder / "valid" / fmt::format("{:02}.txt", i)).string());
     write_text(files.back(), data::recall_text(text, mix(77, uint64_t(i)), kLength + 8).text());
   }
-  std::vector<eval::PositionLoss> losses;
+  std::vector<tasks::lm::PositionLoss> losses;
   for (const auto& [name, lm] : models) {
     const auto tokens = data::open_corpus(*lm.tokenizer, {files, (folder / "cache").string(), {}});
     losses.push_back(
-        eval::position_loss(name, lm.model, *tokens, {.length = kLength, .sequences = kDocuments}));
+        tasks::lm::position_loss(name, lm.model, *tokens, {.length = kLength, .sequences = kDocuments}));
   }
   return losses;
 }
@@ -95,14 +95,10 @@ DemoSample make_sample(const std::vector<NamedLm>& models, const data::RecallTex
   sample.answer = document.words[size_t(far->word)];
   sample.distance = far->word - far->mentioned;
   for (const auto& [name, lm] : models) {
-    models::LmStream stream(lm.model);
     models::GenerateOptions options;
     options.max_tokens = 8;
     options.sampling.temperature = 0;
-    const auto tokens = to_ids(lm.tokenizer->encode(sample.prompt));
-    sample.written[name] =
-        models::generate(stream, tokens, options, vocabulary_of(*lm.tokenizer), [](const std::string&) {
-        }).bytes;
+    sample.written[name] = tasks::lm::Session(lm).write(sample.prompt, options).bytes;
   }
   return sample;
 }
@@ -131,8 +127,8 @@ void run_demo(const DemoArguments& arguments) {
   }
   return_freed_memory();
   for (const auto& [name, lm] : models) {
-    result.recalls.push_back(
-        eval::recall(name, *lm.model, *lm.tokenizer, text, {.length = 512, .documents = 64, .seed = 1000}));
+    result.recalls.push_back(tasks::lm::recall(name, *lm.model, *lm.tokenizer, text,
+                                               {.length = 512, .documents = 64, .seed = 1000}));
   }
   result.losses = position_losses(folder, models, text);
   result.sample = make_sample(models, text);

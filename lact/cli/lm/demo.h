@@ -21,8 +21,8 @@ struct DemoRun {
 struct DemoResult {
   data::RecallTextOptions text;
   std::vector<DemoRun> runs;
-  std::vector<eval::Recall> recalls;
-  std::vector<eval::PositionLoss> losses;
+  std::vector<tasks::lm::Recall> recalls;
+  std::vector<tasks::lm::PositionLoss> losses;
   DemoSample sample;
   double seconds = 0;
 };

@@ -114,8 +114,9 @@ std::string demo_text(const DemoResult& result) {
   };
   line(recall_header(result));
   for (const auto& row : recall_rows(result)) line(row);
-  text += "\n" + eval::terminal_chart(eval::recall_plot(result.recalls, result.runs[0].run.model.window_size),
-                                      std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
+  text += "\n" +
+          eval::terminal_chart(tasks::lm::recall_plot(result.recalls, result.runs[0].run.model.window_size),
+                               std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
   text += fmt::format("\n{}\n\nAfter \"... {}\" follows \"{}\", said {} words ago.\n", summary(result),
                       result.sample.prompt.substr(result.sample.prompt.size() -
                                                   std::min<size_t>(60, result.sample.prompt.size())),
@@ -130,13 +131,13 @@ void write_demo(const DemoResult& result, const std::string& folder) {
   report.paragraph(summary(result));
   report.heading("Recall against distance");
   report.figure(
-      eval::recall_plot(result.recalls, result.runs[0].run.model.window_size),
+      tasks::lm::recall_plot(result.recalls, result.runs[0].run.model.window_size),
       "Right answers by the number of tokens since the answer was mentioned last. A token further away than "
       "the window but in the same chunk is not written yet: the dip before the chunk's length.");
   report.table(recall_header(result), recall_rows(result));
   report.heading("Loss against position");
   report.figure(
-      eval::position_loss_plot(result.losses),
+      tasks::lm::position_loss_plot(result.losses),
       "Early tokens tell new facts and cannot be guessed; later ones repeat them, for those who remember.");
   report.heading("Training");
   report.figure(training_plot(result), "The loss of the training batches.");

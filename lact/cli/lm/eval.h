@@ -14,8 +14,8 @@ namespace lact::cli {
 struct EvalArguments {
   std::vector<std::string> models, data;
   tasks::lm::LoadOptions load;  ///< of all models
-  eval::PositionLossOptions position;
-  eval::RecallOptions recall;
+  tasks::lm::PositionLossOptions position;
+  tasks::lm::RecallOptions recall;
   data::RecallTextOptions recall_text;
   std::vector<std::string> ruler_tasks;
   std::vector<int64_t> lengths = {1024};

@@ -12,12 +12,12 @@ using options::Json;
 Evaluation evaluate_loss(const std::vector<NamedLm>& models, const EvalArguments& arguments) {
   LACT_CHECK(!arguments.data.empty(), "[eval] --data is missing: loss is measured on text files");
   const auto files = data::find_text_files(arguments.data);
-  std::vector<eval::PositionLoss> losses;
+  std::vector<tasks::lm::PositionLoss> losses;
   for (const auto& [name, lm] : models) {
     const auto tokens =
         data::open_corpus(*lm.tokenizer, {files, "", [](const std::string& text) { log::info("{}", text); }});
     Progress progress(name, 0);
-    losses.push_back(eval::position_loss(
+    losses.push_back(tasks::lm::position_loss(
         name, lm.model, *tokens, arguments.position,
         [&](int64_t done, int64_t total) { progress.update(done, fmt::format("of {} sequences", total)); }));
   }
@@ -42,14 +42,15 @@ Evaluation evaluate_loss(const std::vector<NamedLm>& models, const EvalArguments
                                      {"loss", one.loss},
                                      {"mean", one.mean}});
   }
-  result.plots[""] = eval::position_loss_plot(losses);
+  result.plots[""] = tasks::lm::position_loss_plot(losses);
   return result;
 }
 
 Evaluation evaluate_recall(const std::vector<NamedLm>& models, const EvalArguments& arguments) {
-  std::vector<eval::Recall> recalls;
+  std::vector<tasks::lm::Recall> recalls;
   for (const auto& [name, lm] : models) {
-    recalls.push_back(eval::recall(name, *lm.model, *lm.tokenizer, arguments.recall_text, arguments.recall));
+    recalls.push_back(
+        tasks::lm::recall(name, *lm.model, *lm.tokenizer, arguments.recall_text, arguments.recall));
   }
   Evaluation result;
   result.json = {{"task", "recall"}, {"chance", recalls[0].chance}, {"models", Json::array()}};
@@ -68,7 +69,7 @@ Evaluation evaluate_recall(const std::vector<NamedLm>& models, const EvalArgumen
     result.json["models"].push_back({{"name", one.name}, {"by_distance", rows}});
   }
   result.table += fmt::format("chance is {:.1f}%\n", 100 * recalls[0].chance);
-  result.plots[""] = eval::recall_plot(recalls, models[0].lm.model->config().window_size);
+  result.plots[""] = tasks::lm::recall_plot(recalls, models[0].lm.model->config().window_size);
   return result;
 }
 

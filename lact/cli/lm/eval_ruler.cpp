@@ -2,13 +2,12 @@
 #include "lact/base/progress.h"
 #include "lact/base/random.h"
 #include "lact/cli/lm/eval.h"
-#include "lact/cli/lm/text.h"
-#include "lact/models/lm/generate.h"
 #include "lact/tasks/lm/evaluation/ruler.h"
+#include "lact/tasks/lm/session.h"
 
 namespace lact::cli {
 
-namespace ruler = eval::ruler;
+namespace ruler = tasks::lm::ruler;
 using options::Json;
 
 namespace {
@@ -18,10 +17,7 @@ std::string predict(const tasks::lm::Loaded& lm, const std::string& prompt, int6
   models::GenerateOptions options;
   options.max_tokens = answer_tokens;
   options.sampling.temperature = 0;
-  models::LmStream stream(lm.model);
-  return models::generate(stream, to_ids(lm.tokenizer->encode(prompt)), options, vocabulary_of(*lm.tokenizer),
-                          [](const std::string&) {})
-      .bytes;
+  return tasks::lm::Session(lm).write(prompt, options).bytes;
 }
 
 /// Depth of the first needle in quarters of the context.

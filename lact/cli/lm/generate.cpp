@@ -8,8 +8,7 @@
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
 #include "lact/cli/lm/text.h"
-#include "lact/models/lm/generate.h"
-#include "lact/models/lm/memory_file.h"
+#include "lact/tasks/lm/session.h"
 
 namespace lact::cli {
 
@@ -49,23 +48,18 @@ void run_generate(const GenerateArguments& arguments) {
   const bool needs_hash = !arguments.memories.empty() || !arguments.save_memory.empty();
   return_freed_memory();
   const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load, needs_hash);
-  const std::string& hash = lm.fingerprint;
-
-  std::vector<models::LmStream> streams;
-  for (const auto& file : arguments.memories) streams.push_back(models::load_memory(file, lm.model, hash));
-  const bool remembers = !streams.empty();
-  if (!remembers) streams.emplace_back(lm.model);
-  const auto tokens =
-      to_ids(remembers ? lm.tokenizer->encode_continuation(prompt) : lm.tokenizer->encode(prompt));
+  std::vector<tasks::lm::Session> sessions;
+  for (const auto& file : arguments.memories) sessions.emplace_back(lm, file);
+  const bool remembers = !sessions.empty();
+  if (!remembers) sessions.emplace_back(lm);
 
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
-  for (size_t i = 0; i < streams.size(); ++i) {
-    if (!arguments.json && streams.size() > 1) std::cout << fmt::format("== {}\n", arguments.memories[i]);
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    if (!arguments.json && sessions.size() > 1) std::cout << fmt::format("== {}\n", arguments.memories[i]);
     if (!arguments.json && arguments.echo) std::cout << prompt << std::flush;
     TextPrinter printer(!arguments.json);
     const auto outcome =
-        models::generate(streams[i], tokens, arguments.generate, vocabulary_of(*lm.tokenizer),
-                         [&](const std::string& bytes) { printer.push(bytes); });
+        sessions[i].write(prompt, arguments.generate, [&](const std::string& bytes) { printer.push(bytes); });
     printer.finish();
     if (arguments.json) {
       results.push_back({{"memory", remembers ? nlohmann::ordered_json(arguments.memories[i])
@@ -73,17 +67,17 @@ void run_generate(const GenerateArguments& arguments) {
                          {"text", arguments.echo ? prompt + printer.text() : printer.text()},
                          {"tokens", outcome.tokens.size()},
                          {"stopped_by", std::string(options::word_of(outcome.reason))},
-                         {"position", streams[i].position()},
+                         {"position", sessions[i].position()},
                          {"prefill_seconds", outcome.prefill_seconds},
                          {"tokens_per_second", outcome.tokens_per_second},
                          {"weight_error", lm.weight_error}});
     } else {
       std::cout << "\n";
-      log::info("{} tokens read in {:.2f} s, {} written at {:.1f} tokens/s", tokens.size(),
+      log::info("{} tokens read in {:.2f} s, {} written at {:.1f} tokens/s", outcome.prompt_tokens,
                 outcome.prefill_seconds, outcome.tokens.size(), outcome.tokens_per_second);
     }
     if (!arguments.save_memory.empty()) {
-      models::save_memory(arguments.save_memory, streams[i], hash);
+      sessions[i].save(arguments.save_memory);
       log::info("wrote {}", arguments.save_memory);
     }
   }

@@ -7,10 +7,8 @@
 #include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
 #include "lact/cli/lm/lm.h"
-#include "lact/cli/lm/text.h"
-#include "lact/data/text/encode.h"
 #include "lact/data/text/text_file.h"
-#include "lact/models/lm/memory_file.h"
+#include "lact/tasks/lm/session.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -37,12 +35,10 @@ void run_ingest(const IngestArguments& arguments) {
   const auto files = data::find_text_files(arguments.texts);
   return_freed_memory();
   const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load, /*with_fingerprint=*/true);
-  const std::string& hash = lm.fingerprint;
-  models::LmStream stream = arguments.memory.empty() ? models::LmStream(lm.model)
-                                                     : models::load_memory(arguments.memory, lm.model, hash);
+  tasks::lm::Session session(lm, arguments.memory);
 
   const auto start = std::chrono::steady_clock::now();
-  const int64_t first = stream.position();
+  const int64_t first = session.position();
   uint64_t bytes = 0;
   {
     Progress progress("ingest", total_bytes(files));
@@ -50,32 +46,27 @@ void run_ingest(const IngestArguments& arguments) {
     const auto seconds = [&] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
-    const auto feed = [&](std::span<const int64_t> tokens) {
-      stream.read(tokens);
+    const auto on_read = [&](std::span<const int64_t> tokens) {
       for (const int64_t token : tokens) passed += int64_t(lm.tokenizer->token_bytes(int32_t(token)).size());
-      const int64_t read = stream.position() - first;
+      const int64_t read = session.position() - first;
       progress.update(passed,
                       fmt::format("{} tokens, {} tokens/s, {}", read, format_count(double(read) / seconds()),
                                   format_bytes(double(resident_bytes()))));
     };
-    const int64_t border = lm.tokenizer->end_of_text();
-    for (const auto& file : files) {
-      if (stream.position() > 0) feed({&border, 1});
-      bytes += read_in_chunks(lm, file, feed);
-    }
+    for (const auto& file : files) bytes += session.read_file(file, on_read);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  models::save_memory(arguments.output, stream, hash);
-  const int64_t read = stream.position() - first;
+  session.save(arguments.output);
+  const int64_t read = session.position() - first;
   const nlohmann::ordered_json json = {{"memory", arguments.output},
                                        {"tokens", read},
-                                       {"position", stream.position()},
+                                       {"position", session.position()},
                                        {"text_bytes", bytes},
                                        {"seconds", seconds},
                                        {"tokens_per_second", double(read) / seconds},
                                        {"file_bytes", std::filesystem::file_size(arguments.output)},
                                        {"weight_error", lm.weight_error},
-                                       {"state_bytes", models::state_bytes(stream.state())},
+                                       {"state_bytes", session.memory_bytes()},
                                        {"peak_memory_bytes", peak_resident_bytes()}};
   if (arguments.json) {
     std::cout << json.dump(2) << "\n";

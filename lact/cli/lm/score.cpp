@@ -6,10 +6,9 @@
 #include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
 #include "lact/cli/lm/lm.h"
-#include "lact/cli/lm/text.h"
-#include "lact/data/text/encode.h"
 #include "lact/data/text/text_file.h"
 #include "lact/tasks/lm/evaluation/text_score.h"
+#include "lact/tasks/lm/session.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -42,9 +41,9 @@ struct Score {
 
 Score score(const tasks::lm::Loaded& lm, const std::string& file) {
   models::LmStream stream(lm.model);
-  eval::TextScorer scorer(stream);
+  tasks::lm::TextScorer scorer(stream);
   Progress progress("score " + std::filesystem::path(file).filename().string(), 0);
-  const uint64_t bytes = read_in_chunks(lm, file, [&](std::span<const int64_t> tokens) {
+  const uint64_t bytes = tasks::lm::read_in_chunks(lm, file, [&](std::span<const int64_t> tokens) {
     scorer.read(tokens);
     progress.update(stream.position(), fmt::format("loss {:.4f}", scorer.mean()));
   });

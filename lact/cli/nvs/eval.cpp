@@ -25,7 +25,7 @@ struct NvsEvalArguments {
   std::vector<std::string> models, photos;
   std::optional<int64_t> scenes;
   data::SceneSourceConfig meshes;
-  data::SceneOptions reading;
+  data::CaptureOptions reading;
   data::TestOptions test;
   tasks::nvs::LoadOptions load;
   std::string size, frame, lpips, network = "squeeze", output;
@@ -33,14 +33,14 @@ struct NvsEvalArguments {
 };
 
 /// The pictures have the size of the first model's training unless one is given.
-std::vector<eval::NamedNvs> load_models(const NvsEvalArguments& arguments, NvsEvaluation& result) {
+std::vector<tasks::nvs::NamedNvs> load_models(const NvsEvalArguments& arguments, NvsEvaluation& result) {
   auto folders = named_folders(arguments.models);
   if (folders.empty()) folders.push_back({"shipped weights", ""});
-  std::vector<eval::NamedNvs> models;
+  std::vector<tasks::nvs::NamedNvs> models;
   for (const auto& [name, folder] : folders) {
     const auto loaded = tasks::nvs::load(folder, arguments.load);
     if (models.empty()) {
-      const models::ViewSize size = view_size_for(arguments.size, loaded);
+      const io::ImageSize size = view_size_for(arguments.size, loaded);
       result.test.height = size.height;
       result.test.width = size.width;
     }
@@ -110,7 +110,7 @@ void run_nvs_eval(const NvsEvalArguments& arguments) {
   const auto cases = test_cases(arguments, result.test);
   if (!arguments.output.empty()) create_output_folder(arguments.output);
 
-  eval::ViewScoresOptions options;
+  tasks::nvs::ViewScoresOptions options;
   std::optional<Progress> progress;
   options.lpips = lpips ? &*lpips : nullptr;
   options.on_progress = [&](int64_t done, int64_t total, const std::string& scene) {
@@ -118,7 +118,7 @@ void run_nvs_eval(const NvsEvalArguments& arguments) {
     progress->update(done, scene);
   };
   if (!arguments.output.empty()) options.on_sheet = SheetWriter(arguments.output, result.sheets);
-  result.scores = eval::view_scores(models, cases, options);
+  result.scores = tasks::nvs::view_scores(models, cases, options);
   progress.reset();
 
   const Evaluation shown = show(result);

@@ -26,7 +26,7 @@ struct NvsEvaluation {
   data::TestOptions test;
   std::optional<models::LpipsNetwork> lpips;
   std::vector<ScoredNvs> models;
-  std::vector<eval::ViewScore> scores;
+  std::vector<tasks::nvs::ViewScore> scores;
   std::vector<ComparisonSheet> sheets;
 };
 

@@ -10,7 +10,7 @@ using options::Json;
 
 namespace {
 
-std::vector<std::string> groups_of(const std::vector<eval::ViewSummary>& summaries) {
+std::vector<std::string> groups_of(const std::vector<tasks::nvs::ViewSummary>& summaries) {
   std::vector<std::string> groups;
   for (const auto& one : summaries)
     if (groups.empty() || groups.back() != one.group) groups.push_back(one.group);
@@ -24,7 +24,7 @@ std::vector<std::string> score_header(const NvsEvaluation& result) {
   return header;
 }
 
-std::vector<std::string> score_row(const eval::ViewSummary& one) {
+std::vector<std::string> score_row(const tasks::nvs::ViewSummary& one) {
   std::vector<std::string> row = {one.model, std::to_string(one.inputs), std::to_string(one.scenes),
                                   fmt::format("{:.2f}", one.images.psnr),
                                   fmt::format("{:.4f}", one.images.ssim)};
@@ -34,7 +34,7 @@ std::vector<std::string> score_row(const eval::ViewSummary& one) {
   return row;
 }
 
-std::vector<std::vector<std::string>> score_rows(const std::vector<eval::ViewSummary>& summaries,
+std::vector<std::vector<std::string>> score_rows(const std::vector<tasks::nvs::ViewSummary>& summaries,
                                                  const std::string& group) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& one : summaries)
@@ -54,7 +54,7 @@ Json score_json(const Score& one) {
   return json;
 }
 
-Json to_json(const NvsEvaluation& result, const std::vector<eval::ViewSummary>& summaries) {
+Json to_json(const NvsEvaluation& result, const std::vector<tasks::nvs::ViewSummary>& summaries) {
   Json json = {{"task", "nvs"},
                {"height", result.test.height},
                {"width", result.test.width},
@@ -103,22 +103,22 @@ std::string word_for_file(const std::string& name) {
 }
 
 Evaluation show(const NvsEvaluation& result) {
-  const auto summaries = eval::summarize(result.scores);
+  const auto summaries = tasks::nvs::summarize(result.scores);
   Evaluation shown;
   for (const auto& group : groups_of(summaries)) {
     shown.table +=
         fmt::format("{}{}, {} x {} pixels\n{}", shown.table.empty() ? "" : "\n", group, result.test.width,
                     result.test.height, text_table(score_header(result), score_rows(summaries, group)));
-    shown.plots["_psnr_" + word_for_file(group)] = eval::view_psnr_plot(summaries, group);
+    shown.plots["_psnr_" + word_for_file(group)] = tasks::nvs::view_psnr_plot(summaries, group);
   }
-  shown.plots["_reconstruct"] = eval::reconstruct_time_plot(result.scores);
-  shown.plots["_render"] = eval::render_time_plot(result.scores);
+  shown.plots["_reconstruct"] = tasks::nvs::reconstruct_time_plot(result.scores);
+  shown.plots["_render"] = tasks::nvs::render_time_plot(result.scores);
   shown.json = to_json(result, summaries);
   return shown;
 }
 
 void write_nvs_report(const NvsEvaluation& result, const std::string& path) {
-  const auto summaries = eval::summarize(result.scores);
+  const auto summaries = tasks::nvs::summarize(result.scores);
   eval::HtmlReport report("Views that were never seen");
   report.paragraph(fmt::format(
       "Each model reads some views of a scene and renders others, {} x {} pixels. PSNR in decibels and SSIM: "
@@ -129,7 +129,7 @@ void write_nvs_report(const NvsEvaluation& result, const std::string& path) {
   for (const auto& group : groups_of(summaries)) {
     report.heading(group);
     report.table(score_header(result), score_rows(summaries, group));
-    report.figure(eval::view_psnr_plot(summaries, group),
+    report.figure(tasks::nvs::view_psnr_plot(summaries, group),
                   "Quality against the number of views that were read.");
     for (const auto& sheet : result.sheets)
       if (sheet.group == group && sheet.image.defined())
@@ -137,11 +137,11 @@ void write_nvs_report(const NvsEvaluation& result, const std::string& path) {
   }
   report.heading("Time");
   report.figure(
-      eval::reconstruct_time_plot(result.scores),
+      tasks::nvs::reconstruct_time_plot(result.scores),
       "Reading all input views. Fast weights take time in proportion to the views, full attention in "
       "proportion to their square once attention outweighs the rest.");
   report.figure(
-      eval::render_time_plot(result.scores),
+      tasks::nvs::render_time_plot(result.scores),
       "Rendering one view afterwards. Fast weights have a fixed size; full attention looks at every "
       "token that was read.");
   report.heading("Models");

@@ -10,7 +10,6 @@
 #include "lact/cli/fields.h"
 #include "lact/cli/verbs.h"
 #include "lact/io/image.h"
-#include "lact/models/nvs/scene_file.h"
 
 namespace lact::cli {
 
@@ -35,13 +34,12 @@ void add_nvs_options(CLI::App& verb, NvsArguments& arguments) {
   add_fields(verb, arguments.load);
 }
 
-serve::NvsSource load_nvs_scene(const std::string& file, const NvsArguments& arguments, int64_t full_side) {
-  const auto nvs = tasks::nvs::load_for_scene(file, arguments.model, arguments.load);
-  return {nvs.model, models::load_scene(file, *nvs.model, nvs.fingerprint), {file, full_side}};
+tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& arguments) {
+  return tasks::nvs::Session::open(tasks::nvs::load_for_scene(file, arguments.model, arguments.load), file);
 }
 
-models::ViewSize parse_view_size(const std::string& text, const std::string& option) {
-  models::ViewSize size;
+io::ImageSize parse_view_size(const std::string& text, const std::string& option) {
+  io::ImageSize size;
   const char *begin = text.data(), *end = begin + text.size();
   auto [after_height, height_error] = std::from_chars(begin, end, size.height);
   bool good = height_error == std::errc{};
@@ -61,7 +59,7 @@ models::ViewSize parse_view_size(const std::string& text, const std::string& opt
   return size;
 }
 
-models::ViewSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs) {
+io::ImageSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs) {
   return word.empty() ? tasks::nvs::trained_size(nvs) : parse_view_size(word, "--size");
 }
 
@@ -73,12 +71,12 @@ data::FrameChoice frame_for(const std::string& word, const tasks::nvs::Loaded& n
 }
 
 void add_selection_option(CLI::App& verb, data::ViewChoice& selection) {
-  static const std::map<std::string, data::ViewChoice> arguments = {{"kmeans", data::ViewChoice::kmeans},
-                                                                    {"every", data::ViewChoice::every_nth},
-                                                                    {"random", data::ViewChoice::random}};
+  static const std::map<std::string, data::ViewChoice> choices = {{"kmeans", data::ViewChoice::kmeans},
+                                                                  {"every", data::ViewChoice::every_nth},
+                                                                  {"random", data::ViewChoice::random}};
   verb.add_option("--selection", selection,
                   "Which views are read: kmeans (spread over places and directions), every (n-th) or random")
-      ->transform(CLI::CheckedTransformer(arguments).description(""))
+      ->transform(CLI::CheckedTransformer(choices).description(""))
       ->default_str("kmeans");
 }
 

@@ -28,16 +28,14 @@ struct NvsArguments {
 };
 void add_nvs_options(CLI::App& verb, NvsArguments& arguments);
 
-/// A scene file with its model: the named one, or the one at the place that the file remembers, or the
-/// shipped weights. `full_side` as in serve::NvsSourceOptions.
-serve::NvsSource load_nvs_scene(const std::string& file, const NvsArguments& arguments,
-                                int64_t full_side = 0);
+/// A scene file with its model: the named one, or the one that tasks::nvs::load_for_scene finds.
+tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& arguments);
 
 /// "256" is a square, "256x384" height and width. `option` is for errors.
-models::ViewSize parse_view_size(const std::string& text, const std::string& option);
+io::ImageSize parse_view_size(const std::string& text, const std::string& option);
 
 /// As `word` says, or what the model was trained on.
-models::ViewSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs);
+io::ImageSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs);
 data::FrameChoice frame_for(const std::string& word, const tasks::nvs::Loaded& nvs);
 
 /// --selection

@@ -45,7 +45,7 @@ void run_nvs_photos(const NvsPhotosArguments& arguments) {
   const std::filesystem::path folder = arguments.output, list = folder / "opencv_cameras.json";
   LACT_CHECK(!std::filesystem::exists(list), "{}: exists already, expected a new or empty folder",
              list.string());
-  const models::ViewSize size = parse_view_size(arguments.size, "--size");
+  const io::ImageSize size = parse_view_size(arguments.size, "--size");
   const data::tracer::Scene scene = scene_to_photograph(arguments);
   const auto cameras =
       arguments.turntable

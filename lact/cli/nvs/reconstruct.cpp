@@ -12,13 +12,9 @@
 #include "lact/base/progress.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/nvs/nvs.h"
-#include "lact/data/views/frame_choice.h"
-#include "lact/data/views/load_views.h"
 #include "lact/data/views/preprocess.h"
 #include "lact/data/views/select.h"
 #include "lact/io/atomic_file.h"
-#include "lact/models/nvs/folder.h"
-#include "lact/models/nvs/scene_file.h"
 
 namespace lact::cli {
 
@@ -27,14 +23,14 @@ namespace {
 struct NvsReconstructArguments {
   NvsArguments nvs;
   std::string photos, size, frame, output;
-  data::SceneOptions scene;
+  data::CaptureOptions reading;
   data::ViewChoice selection = data::ViewChoice::kmeans;
   int64_t views = 0, piece_tokens = models::ReconstructOptions{}.piece_tokens;
   uint64_t seed = 0;
   bool json = false;
 };
 
-std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, const data::Scene& photos) {
+std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, const data::Capture& photos) {
   std::vector<int64_t> all(photos.views.size());
   std::iota(all.begin(), all.end(), 0);
   const auto available = int64_t(all.size());
@@ -44,28 +40,20 @@ std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, cons
                             arguments.selection, arguments.seed);
 }
 
-/// Photos are decoded when their piece is read and forgotten afterwards.
-models::NvsScene read_into_scene(const NvsReconstructArguments& arguments, const tasks::nvs::Loaded& nvs,
-                                 const data::Scene& photos, const std::vector<int64_t>& chosen,
-                                 const models::ViewSize& size, data::FrameChoice choice) {
-  // What the photos show is best seen from all cameras; a mean pose is that of the views that are read, as in
-  // training.
-  const std::vector<data::Camera> all = data::cameras_of(photos);
-  std::vector<data::Camera> read;
-  for (const int64_t view : chosen) read.push_back(all[size_t(view)]);
-  const data::SceneFrame frame = data::scene_frame(choice == data::FrameChoice::object ? all : read, choice);
-  data::ViewLoader loader(photos, size.height, size.width);
-  std::vector<data::Camera> cameras;
-  const auto load = [&](int64_t first, int64_t count) -> models::InputViews {
-    data::PosedImages loaded = loader.load({chosen.data() + first, size_t(count)});
-    const auto normalised = data::to_scene(frame, loaded.cameras);
-    cameras.insert(cameras.end(), normalised.begin(), normalised.end());
-    return {std::move(loaded.images), data::intrinsics_of(normalised), data::camera_to_world_of(normalised)};
-  };
-  models::ReconstructOptions options;
-  options.piece_tokens = arguments.piece_tokens;
+void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
+  io::check_can_write(arguments.output);
+  const data::Capture photos = data::load_capture(arguments.photos, arguments.reading);
+  const std::vector<int64_t> chosen = chosen_views(arguments, photos);
+  return_freed_memory();
+  const auto nvs = tasks::nvs::load(arguments.nvs.model, arguments.nvs.load);
+  const io::ImageSize size = view_size_for(arguments.size, nvs);
+  const int64_t patch = nvs.model->config().patch_size;
+  data::check_patches(size.height, size.width, patch);
+  const data::FrameChoice frame = frame_for(arguments.frame, nvs);
+
+  const auto start = std::chrono::steady_clock::now();
   std::optional<Progress> bar;
-  options.on_piece = [&](int64_t done, int64_t total) {
+  const auto on_piece = [&](int64_t done, int64_t total) {
     if (!bar) {
       ProgressOptions progress;
       progress.done_at_start = done;
@@ -73,29 +61,9 @@ models::NvsScene read_into_scene(const NvsReconstructArguments& arguments, const
     }
     bar->update(done, format_bytes(double(resident_bytes())));
   };
-  models::NvsScene scene;
-  scene.sizes.assign(chosen.size(), size);
-  scene.state = nvs.model->reconstruct(scene.sizes, load, options);
-  scene.intrinsics = data::intrinsics_of(cameras);
-  scene.camera_to_world = data::camera_to_world_of(cameras);
-  scene.world_to_scene = frame.world_to_scene;
-  scene.scale = frame.scale;
-  return scene;
-}
-
-void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
-  io::check_can_write(arguments.output);
-  const data::Scene photos = data::load_scene(arguments.photos, arguments.scene);
-  const std::vector<int64_t> chosen = chosen_views(arguments, photos);
-  return_freed_memory();
-  const auto nvs = tasks::nvs::load(arguments.nvs.model, arguments.nvs.load);
-  const models::ViewSize size = view_size_for(arguments.size, nvs);
-  const int64_t patch = nvs.model->config().patch_size;
-  data::check_patches(size.height, size.width, patch);
-  const data::FrameChoice frame = frame_for(arguments.frame, nvs);
-
-  const auto start = std::chrono::steady_clock::now();
-  models::NvsScene scene = read_into_scene(arguments, nvs, photos, chosen, size, frame);
+  models::NvsScene scene =
+      tasks::nvs::read_photos(nvs, photos, chosen, {size, frame, arguments.piece_tokens, on_piece});
+  bar.reset();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   // The shipped weights are found again by themselves, wherever they are.
   if (!arguments.nvs.model.empty()) scene.model_path = std::filesystem::absolute(nvs.path).lexically_normal();
@@ -156,7 +124,7 @@ void add_nvs_reconstruct(CLI::App& task) {
                    "Tokens that pass through a layer together: fewer take less memory")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  add_fields(*verb, arguments->scene, "Photos");
+  add_fields(*verb, arguments->reading, "Photos");
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments] { run_nvs_reconstruct(*arguments); });
 }

@@ -45,11 +45,11 @@ std::string render_path_word(const NvsRenderArguments& arguments) {
 
 /// Cameras in the scene's coordinates.
 std::vector<data::Camera> render_path(const NvsRenderArguments& arguments, const std::string& kind,
-                                      const serve::NvsSource& scene) {
+                                      const tasks::nvs::Session& scene) {
   std::vector<data::Camera> cameras =
       kind == "--camera" ? data::to_scene(scene.frame(), data::read_camera_path(arguments.camera))
                          : scene.cameras();
-  models::ViewSize size = {cameras.front().height, cameras.front().width};
+  io::ImageSize size = {cameras.front().height, cameras.front().width};
   if (!arguments.size.empty()) size = parse_view_size(arguments.size, "--size");
   // A path that comes with its sizes keeps them unless another one is asked for.
   if (!arguments.size.empty() || kind == "--turntable" || kind == "--interpolate")
@@ -64,7 +64,8 @@ std::vector<data::Camera> render_path(const NvsRenderArguments& arguments, const
 }
 
 /// Whether all frames were written; Ctrl-C stops in between.
-bool render_frames(serve::NvsSource& scene, const std::vector<data::Camera>& path, io::FrameOutput& output) {
+bool render_frames(const tasks::nvs::Session& scene, const std::vector<data::Camera>& path,
+                   io::FrameOutput& output) {
   const Interrupt interrupt;
   const auto start = std::chrono::steady_clock::now();
   Progress progress("render", int64_t(path.size()));
@@ -88,7 +89,7 @@ int run_nvs_render(const CLI::App& verb, const NvsRenderArguments& arguments) {
              "{}: --fps is for videos, .mp4 or .gif", arguments.output);
   io::check_frame_output(arguments.output);
   keep_freed_memory();
-  serve::NvsSource scene = load_nvs_scene(arguments.scene, arguments.nvs);
+  const tasks::nvs::Session scene = open_nvs_scene(arguments.scene, arguments.nvs);
   const std::vector<data::Camera> path = render_path(arguments, kind, scene);
   std::vector<io::ImageSize> sizes;
   for (const auto& camera : path) {

@@ -3,6 +3,7 @@
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/cli/nvs/nvs.h"
+#include "lact/tasks/nvs/serving/scene_frames.h"
 #include "lact/tasks/nvs/serving/viewer.h"
 
 namespace lact::cli {
@@ -13,13 +14,14 @@ struct NvsViewArguments {
   NvsArguments nvs;
   std::string scene;
   int64_t size = 0;
-  serve::ViewerOptions viewer;
+  tasks::nvs::ViewerOptions viewer;
 };
 
 int run_nvs_view(const NvsViewArguments& arguments) {
   keep_freed_memory();
-  serve::NvsSource source = load_nvs_scene(arguments.scene, arguments.nvs, arguments.size);
-  return serve::run_viewer(source, arguments.viewer);
+  const auto scene = open_nvs_scene(arguments.scene, arguments.nvs);
+  tasks::nvs::SceneFrames frames(scene, arguments.size);
+  return tasks::nvs::run_viewer(frames, arguments.viewer);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct VideoEvalArguments {
   tasks::video::LoadOptions load;
   tasks::video::ClipsOptions clips;
   tasks::video::Stage size;  ///< of the clips
-  eval::DenoisingOptions options;
+  tasks::video::DenoisingOptions options;
   models::SampleOptions sampling;
   int64_t continued = 2, given = 3;
   bool json = false;
@@ -104,10 +104,10 @@ void run_video_eval(const CLI::App& verb, const VideoEvalArguments& arguments) {
   for (size_t i = 0; i < videos.size(); ++i) {
     const std::string& name = result.models[i].name;
     Progress progress(name, arguments.options.clips);
-    result.scores.push_back(
-        eval::denoising_score({name, eval::denoiser_of(videos[i].model, videos[i].text)}, *clips,
-                              *videos[i].codec, videos[i].model->config().chunk_frames, arguments.options,
-                              [&](int64_t done, int64_t) { progress.update(done, "clips"); }));
+    result.scores.push_back(tasks::video::denoising_score(
+        {name, tasks::video::denoiser_of(videos[i].model, videos[i].text)}, *clips, *videos[i].codec,
+        videos[i].model->config().chunk_frames, arguments.options,
+        [&](int64_t done, int64_t) { progress.update(done, "clips"); }));
   }
   if (!arguments.output.empty()) continue_clips(arguments, videos, *clips, result);
   const Evaluation shown = show(result);

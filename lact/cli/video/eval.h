@@ -21,11 +21,11 @@ struct ContinuedClip {
 };
 
 struct VideoEvaluation {
-  eval::DenoisingOptions options;
+  tasks::video::DenoisingOptions options;
   std::string clips;  ///< in words
   int64_t chunks = 0, given = 0;
   std::vector<ScoredVideo> models;
-  std::vector<eval::DenoisingScore> scores;
+  std::vector<tasks::video::DenoisingScore> scores;
   std::vector<ContinuedClip> continued;
 };
 

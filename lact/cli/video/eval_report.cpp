@@ -66,7 +66,7 @@ Json reappearance_json(const data::ReappearanceScore& one) {
           {"by_gap", gaps}};
 }
 
-Json video_score_json(const ScoredVideo& model, const eval::DenoisingScore& score,
+Json video_score_json(const ScoredVideo& model, const tasks::video::DenoisingScore& score,
                       const std::vector<double>& timesteps) {
   Json json = {{"name", model.name},      {"folder", model.folder},
                {"mixer", model.mixer},    {"parameters", model.parameters},
@@ -97,10 +97,10 @@ Evaluation show(const VideoEvaluation& result) {
   for (size_t i = 0; i < result.scores.size(); ++i)
     shown.json["models"].push_back(
         video_score_json(result.models[i], result.scores[i], result.options.timesteps));
-  shown.plots[""] = eval::denoising_plot(result.scores, result.options.timesteps);
+  shown.plots[""] = tasks::video::denoising_plot(result.scores, result.options.timesteps);
   if (has_reappearance(result)) {
     shown.table += "\nwhere things come back\n" + text_table(kReappearanceHeader, reappearance_rows(result));
-    shown.plots["_reappearance"] = eval::reappearance_plot(result.scores);
+    shown.plots["_reappearance"] = tasks::video::reappearance_plot(result.scores);
   }
   return shown;
 }
@@ -113,7 +113,7 @@ void write_video_report(const VideoEvaluation& result, const std::string& path) 
       "error of the velocity, less is better; all models see the same clips with the same noise. +- is the "
       "standard error over the clips.",
       result.options.clips, result.clips));
-  report.figure(eval::denoising_plot(result.scores, result.options.timesteps),
+  report.figure(tasks::video::denoising_plot(result.scores, result.options.timesteps),
                 "A model that remembers does better in later chunks.");
   report.table(chunk_header(result), chunk_rows(result));
   if (has_reappearance(result)) {
@@ -123,12 +123,12 @@ void write_video_report(const VideoEvaluation& result, const std::string& path) 
         "come "
         "back after whole chunks without it (returning), where the chunk before shows it too (known), and in "
         "the rest of the frames with something returning (elsewhere).");
-    report.figure(eval::reappearance_plot(result.scores), "All timesteps together.");
+    report.figure(tasks::video::reappearance_plot(result.scores), "All timesteps together.");
     report.table(kReappearanceHeader, reappearance_rows(result));
   }
   report.heading("By noise level");
   for (size_t level = 0; level < result.options.timesteps.size(); ++level)
-    report.figure(eval::denoising_plot(result.scores, result.options.timesteps, int64_t(level)), "");
+    report.figure(tasks::video::denoising_plot(result.scores, result.options.timesteps, int64_t(level)), "");
   if (!result.continued.empty()) {
     report.heading("Continued clips");
     std::vector<std::string> names;

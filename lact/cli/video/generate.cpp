@@ -14,11 +14,10 @@
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/text.h"
 #include "lact/cli/verbs.h"
-#include "lact/cli/video/film.h"
 #include "lact/cli/video/video.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/frame_output.h"
-#include "lact/models/video/state_file.h"
+#include "lact/tasks/video/session.h"
 
 namespace lact::cli {
 
@@ -35,6 +34,12 @@ struct VideoGenerateArguments {
   int64_t chunks = 7, seed = 1;
   double fps = 16;
   bool json = false;
+};
+
+/// One video to make, or to go on with.
+struct FilmOrder {
+  std::string prompt, output;
+  std::string state;  ///< written at the end; "": not
 };
 
 /// "out.mp4" -> "out-002.mp4", "frames/" -> "frames-002"
@@ -87,30 +92,29 @@ void check_film_orders(const CLI::App& verb, const VideoGenerateArguments& argum
 }
 
 /// A fresh video, or one that goes on with what the command line changes.
-models::VideoSampling film_start(const CLI::App& verb, const VideoGenerateArguments& arguments,
-                                 const tasks::video::Loaded& video, models::CodecStream& decoder,
-                                 const FilmOrder& order) {
+tasks::video::Session film_session(const CLI::App& verb, const VideoGenerateArguments& arguments,
+                                   const tasks::video::Loaded& video, const FilmOrder& order) {
   if (arguments.from_state.empty()) {
-    auto sampling = models::begin_sampling(*video.model, arguments.sample, arguments.seed);
-    sampling.prompt = order.prompt;
-    sampling.negative = arguments.negative;
-    return sampling;
+    tasks::video::Session session(video, arguments.sample, arguments.seed);
+    session.asked().prompt = order.prompt;
+    session.asked().negative = arguments.negative;
+    return session;
   }
-  const models::VideoConfig& config = video.model->config();
-  decoder.prepare(1, config.latent_height, config.latent_width);
-  auto sampling = models::load_sampling(arguments.from_state, *video.model, &decoder, video.fingerprint);
+  tasks::video::Session session(video, arguments.from_state);
+  models::VideoSampling& asked = session.asked();
   const auto given = [&](const char* option) { return verb[option]->count() > 0; };
-  if (!order.prompt.empty()) sampling.prompt = order.prompt;
-  if (given("--negative")) sampling.negative = arguments.negative;
-  if (given("--seed")) sampling.seed = arguments.seed;
-  if (given("--guidance")) sampling.options.guidance = arguments.sample.guidance;
-  if (given("--solver")) sampling.options.solver.solver = arguments.sample.solver.solver;
-  if (given("--steps")) sampling.options.solver.steps = arguments.sample.solver.steps;
-  if (given("--shift")) sampling.options.solver.shift = arguments.sample.solver.shift;
-  return sampling;
+  if (!order.prompt.empty()) asked.prompt = order.prompt;
+  if (given("--negative")) asked.negative = arguments.negative;
+  if (given("--seed")) asked.seed = arguments.seed;
+  if (given("--guidance")) asked.options.guidance = arguments.sample.guidance;
+  if (given("--solver")) asked.options.solver.solver = arguments.sample.solver.solver;
+  if (given("--steps")) asked.options.solver.steps = arguments.sample.solver.steps;
+  if (given("--shift")) asked.options.solver.shift = arguments.sample.solver.shift;
+  return session;
 }
 
-nlohmann::ordered_json film_json(const FilmOrder& order, const Film& film, const std::string& prompt) {
+nlohmann::ordered_json film_json(const FilmOrder& order, const tasks::video::Film& film,
+                                 const std::string& prompt) {
   const auto name = [](const std::string& text) {
     return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
   };
@@ -126,7 +130,7 @@ nlohmann::ordered_json film_json(const FilmOrder& order, const Film& film, const
           {"resident_bytes", film.resident_bytes}};
 }
 
-std::string film_sentence(const FilmOrder& order, const Film& film) {
+std::string film_sentence(const FilmOrder& order, const tasks::video::Film& film) {
   std::string text =
       fmt::format("{}: {} frames of {} x {} pixels, {} chunks in {}", order.output, film.frames, film.height,
                   film.width, film.chunks, format_duration(film.seconds));
@@ -146,17 +150,17 @@ int run_video_generate(const CLI::App& verb, const VideoGenerateArguments& argum
   std::optional<Progress> progress;
   const int64_t all_chunks = int64_t(orders.size()) * arguments.chunks;
   for (size_t i = 0; i < orders.size() && !stopped; ++i) {
-    const auto decoder = video.codec->decoder();
-    auto sampling = film_start(verb, arguments, video, *decoder, orders[i]);
-    const std::string prompt = sampling.prompt;
-    const int64_t steps = sampling.options.solver.steps, before = int64_t(i) * arguments.chunks;
+    auto session = film_session(verb, arguments, video, orders[i]);
+    const std::string prompt = session.sampling().prompt;
+    const int64_t steps = session.sampling().options.solver.steps, before = int64_t(i) * arguments.chunks;
     if (!progress) progress.emplace("generate", all_chunks * steps);
-    FilmSettings settings = {arguments.chunks, arguments.fps, [&] { return interrupt.requested(); }, {}};
-    settings.on_step = [&](int64_t chunk, int64_t done) {
+    tasks::video::FilmOptions options = {orders[i].output, orders[i].state, arguments.chunks, arguments.fps};
+    options.stop = [&] { return interrupt.requested(); };
+    options.on_step = [&](int64_t chunk, int64_t done) {
       progress->update((before + chunk) * steps + done,
                        fmt::format("chunk {} of {}", before + chunk + 1, all_chunks));
     };
-    const Film film = make_film(video, std::move(sampling), *decoder, orders[i], settings);
+    const tasks::video::Film film = tasks::video::write_film(session, options);
     stopped = film.stopped;
     if (stopped) log::warn("stopped after {} of {} chunks", film.chunks, arguments.chunks);
     films.push_back(film_json(orders[i], film, prompt));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace lact::eval {
+namespace lact::data {
 
 namespace {
 
@@ -52,4 +52,4 @@ std::vector<std::string> split_sentences(std::string_view text) {
   return sentences;
 }
 
-}  // namespace lact::eval
+}  // namespace lact::data

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lact::eval {
+namespace lact::data {
 
 /// Cuts `text` at the blanks that follow a sentence's end: one of . ! ? and the quotes and brackets that
 /// close after it, but not the point of an abbreviation (Mr., e.g.) or an initial (J.). Joined by blanks, the
@@ -13,4 +13,4 @@ namespace lact::eval {
 /// there.
 std::vector<std::string> split_sentences(std::string_view text);
 
-}  // namespace lact::eval
+}  // namespace lact::data

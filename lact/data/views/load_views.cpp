@@ -48,16 +48,16 @@ DecodedView decode_view(const View& view) {
 PosedImages ViewLoader::load(std::span<const int64_t> indices) {
   const auto count = static_cast<int64_t>(indices.size());
   for (const int64_t index : indices)
-    LACT_CHECK(index >= 0 && index < static_cast<int64_t>(scene_.views.size()),
-               "{}: view {} was asked for, but the scene has {} views", scene_.source, index,
-               scene_.views.size());
+    LACT_CHECK(index >= 0 && index < static_cast<int64_t>(capture_.views.size()),
+               "{}: view {} was asked for, but the scene has {} views", capture_.source, index,
+               capture_.views.size());
   PosedImages result;
   result.cameras.resize(count);
   result.images.resize(count);
   std::vector<char> resized(count, 0);
   at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const View& view = scene_.views[indices[i]];
+      const View& view = capture_.views[indices[i]];
       const DecodedView decoded = decode_view(view);
       resized[i] = decoded.camera.width != view.camera.width || decoded.camera.height != view.camera.height;
       result.cameras[i] = resize_and_crop(decoded.camera, height_, width_);
@@ -67,13 +67,13 @@ PosedImages ViewLoader::load(std::span<const int64_t> indices) {
   const auto first = std::find(resized.begin(), resized.end(), 1);
   if (first != resized.end() && !std::exchange(told_, true))
     log::info("{}: photos have another size than the camera file says, {} for one; their cameras are scaled",
-              scene_.source, scene_.views[indices[first - resized.begin()]].image);
+              capture_.source, capture_.views[indices[first - resized.begin()]].image);
   return result;
 }
 
-PosedImages load_views(const Scene& scene, const std::vector<int64_t>& indices, int64_t height,
+PosedImages load_views(const Capture& capture, const std::vector<int64_t>& indices, int64_t height,
                        int64_t width) {
-  return ViewLoader(scene, height, width).load(indices);
+  return ViewLoader(capture, height, width).load(indices);
 }
 
 }  // namespace lact::data

@@ -1,4 +1,4 @@
-// Photos of a scene, decoded when they are needed.
+// Photos of a capture, decoded when they are needed.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lact/data/views/scene.h"
+#include "lact/data/views/capture.h"
 
 namespace lact::data {
 
@@ -25,20 +25,20 @@ DecodedView decode_view(const View& view);
 /// photos have another size than the camera file states.
 class ViewLoader {
  public:
-  /// `scene` must outlive the loader.
-  ViewLoader(const Scene& scene, int64_t height, int64_t width)
-      : scene_(scene), height_(height), width_(width) {}
+  /// `capture` must outlive the loader.
+  ViewLoader(const Capture& capture, int64_t height, int64_t width)
+      : capture_(capture), height_(height), width_(width) {}
 
   PosedImages load(std::span<const int64_t> indices);
 
  private:
-  const Scene& scene_;
+  const Capture& capture_;
   int64_t height_, width_;
   bool told_ = false;
 };
 
 /// All of them at once.
-PosedImages load_views(const Scene& scene, const std::vector<int64_t>& indices, int64_t height,
+PosedImages load_views(const Capture& capture, const std::vector<int64_t>& indices, int64_t height,
                        int64_t width);
 
 }  // namespace lact::data

@@ -1,5 +1,5 @@
 // One reader per camera format. A reader gives views whose image is the name that the file has: relative to
-// some folder, perhaps without ending, perhaps of a file that does not exist. scene.cpp finds the pictures.
+// some folder, perhaps without ending, perhaps of a file that does not exist. capture.cpp finds the pictures.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lact/base/options.h"
-#include "lact/data/views/scene.h"
+#include "lact/data/views/capture.h"
 #include "lact/io/image.h"
 
 namespace lact::data {

@@ -31,7 +31,7 @@ LACT_INLINE void turn_halves(const Number* x, Number* y, int64_t half, const flo
 #define LACT_SIGN(lane) (lane % 2 == 0 ? -1.f : 1.f)
 
 /// (a, b) cos + (-b, a) sin
-LACT_INLINE Vec turn(Vec pairs, Vec cos, Vec sin) {
+LACT_INLINE Vec rotate(Vec pairs, Vec cos, Vec sin) {
   const Vec signs = {LACT_LANES(LACT_SIGN)};
   return pairs * cos + __builtin_shufflevector(pairs, pairs, LACT_LANES(LACT_PARTNER)) * (sin * signs);
 }
@@ -42,11 +42,11 @@ LACT_INLINE void turn_neighbours(const Number* x, Number* y, int64_t half, const
   int64_t i = 0;
   for (; i + kLanes <= half; i += kLanes) {
     const Vec c = load(cos + i), s = load(sin + i) * sign;
-    store(y + 2 * i, turn(load(x + 2 * i), __builtin_shufflevector(c, c, LACT_LANES(LACT_FIRST_TWICE)),
-                          __builtin_shufflevector(s, s, LACT_LANES(LACT_FIRST_TWICE))));
+    store(y + 2 * i, rotate(load(x + 2 * i), __builtin_shufflevector(c, c, LACT_LANES(LACT_FIRST_TWICE)),
+                            __builtin_shufflevector(s, s, LACT_LANES(LACT_FIRST_TWICE))));
     store(y + 2 * i + kLanes,
-          turn(load(x + 2 * i + kLanes), __builtin_shufflevector(c, c, LACT_LANES(LACT_LAST_TWICE)),
-               __builtin_shufflevector(s, s, LACT_LANES(LACT_LAST_TWICE))));
+          rotate(load(x + 2 * i + kLanes), __builtin_shufflevector(c, c, LACT_LANES(LACT_LAST_TWICE)),
+                 __builtin_shufflevector(s, s, LACT_LANES(LACT_LAST_TWICE))));
   }
   for (; i < half; ++i) {
     const float a = widen(x[2 * i]), b = widen(x[2 * i + 1]), s = sin[i] * sign;

@@ -123,7 +123,7 @@ LACT_INLINE void backward_row(const RowNormBackward& task, const From* x, const 
   if constexpr (kind == RowNorm::rms || kind == RowNorm::layer) factor = statistics[kind == RowNorm::layer];
 
   // Sums are taken of the normed row s f, which is never huge or tiny.
-  float output_gradient = 0, mean_gradient = 0;
+  float radial = 0, mean_gradient = 0;
   if constexpr (kind != RowNorm::none) {
     Vec along = {}, gradients = {};
     over_row(task.width, [&](int64_t i, int count) {
@@ -134,9 +134,9 @@ LACT_INLINE void backward_row(const RowNormBackward& task, const From* x, const 
     });
     if constexpr (kLength) {
       const double length = statistics[0];
-      output_gradient = length > 0 ? float(double(sum(along)) * (length + task.epsilon) / length) : 0;
+      radial = length > 0 ? float(double(sum(along)) * (length + task.epsilon) / length) : 0;
     } else {
-      output_gradient = sum(along) / float(task.width);
+      radial = sum(along) / float(task.width);
       mean_gradient = sum(gradients) / float(task.width);
     }
   }
@@ -146,7 +146,7 @@ LACT_INLINE void backward_row(const RowNormBackward& task, const From* x, const 
     if (sums.dbias != nullptr) add_to(sums.dbias + i, incoming, count);
     if (dx == nullptr) return;
     const Vec gradient = kLength ? incoming : incoming * read_or(task.weight, i, count, 1);
-    Vec result = (gradient - mean_gradient - normed * output_gradient) * factor;
+    Vec result = (gradient - mean_gradient - normed * radial) * factor;
     if (slopes != nullptr) result = result * read(slopes + i, count);
     write(dx + i, result, count);
   });

@@ -69,6 +69,7 @@ Generated generate(LmStream& stream, std::span<const int64_t> prompt, const Gene
   Generated result;
   const auto start = Clock::now();
   stream.read(prompt);
+  result.prompt_tokens = int64_t(prompt.size());
   result.prefill_seconds = seconds(start);
   for (const int64_t token : prompt) sampler.note(token);
 

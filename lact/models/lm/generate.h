@@ -48,6 +48,7 @@ struct Generated {
   std::vector<int64_t> tokens;
   std::string bytes;  ///< without the stop string
   StopReason reason = StopReason::length;
+  int64_t prompt_tokens = 0;
   double prefill_seconds = 0, tokens_per_second = 0;
 };
 

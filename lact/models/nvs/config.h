@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lact/io/image_size.h"
 #include "lact/models/common/cost.h"
 #include "lact/models/common/layers.h"
 
@@ -17,10 +18,7 @@ namespace lact::models {
 inline constexpr int64_t kRayChannels = 9;
 inline constexpr int64_t kColorChannels = 3;
 
-struct ViewSize {
-  int64_t height = 0, width = 0;  ///< pixels
-  bool operator==(const ViewSize&) const = default;
-};
+using ViewSize = io::ImageSize;
 
 AttentionLayerConfig nvs_attention(int64_t num_heads);
 

@@ -66,7 +66,7 @@ NvsTraining read_nvs_training(const std::string& folder_or_file) {
   if (!json.contains("image_size")) return training;
   LACT_CHECK(sides.size() == 2 && sides[0] > 0 && sides[1] > 0,
              "{}: image_size is {}, expected [height, width]", file, json["image_size"].dump());
-  training.image_size = ViewSize{sides[0], sides[1]};
+  training.image_size = io::ImageSize{sides[0], sides[1]};
   return training;
 }
 

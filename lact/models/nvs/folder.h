@@ -16,13 +16,13 @@ NvsConfig read_nvs_config(const std::string& folder);
 
 /// What a model was trained on last, as far as the folder's config.json tells: how it is used best.
 struct NvsTraining {
-  std::optional<ViewSize> image_size = {};  ///< "image_size": [height, width]
+  std::optional<io::ImageSize> image_size = {};  ///< "image_size": [height, width]
   std::string frame = {};  ///< "frame": the coordinates of scenes, a word of data::FrameChoice
 };
 
 /// Nothing is known of a checkpoint file.
 NvsTraining read_nvs_training(const std::string& folder_or_file);
-inline std::optional<ViewSize> trained_size(const std::string& folder_or_file) {
+inline std::optional<io::ImageSize> trained_size(const std::string& folder_or_file) {
   return read_nvs_training(folder_or_file).image_size;
 }
 

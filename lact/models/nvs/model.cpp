@@ -23,11 +23,11 @@ at::Tensor posed(const at::Tensor& rays, const at::Tensor& images) {
 /// Consecutive views of one size: their tokens pass through a layer together.
 struct Piece {
   int64_t first = 0, count = 0;
-  ViewSize size = {};
+  io::ImageSize size = {};
   at::Tensor x = {};  ///< [1, T, M]
 };
 
-std::vector<Piece> pieces_of(const std::vector<ViewSize>& sizes, int64_t patch, int64_t piece_tokens) {
+std::vector<Piece> pieces_of(const std::vector<io::ImageSize>& sizes, int64_t patch, int64_t piece_tokens) {
   std::vector<Piece> pieces;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t tokens = nn::patches_of(sizes[i].height, sizes[i].width, patch);
@@ -140,7 +140,7 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<at::Tensor>& i
   LACT_CHECK(views > 0, "[nvs] there are no input views, expected at least 1");
   LACT_CHECK(intrinsics.dim() == 2 && intrinsics.size(0) == views,
              "[nvs] the intrinsics have shape {}, expected [{}, 4]", intrinsics.sizes().vec(), views);
-  std::vector<ViewSize> sizes;
+  std::vector<io::ImageSize> sizes;
   for (int64_t i = 0; i < views; ++i) {
     check_input_image(images[size_t(i)], i);
     sizes.push_back({images[size_t(i)].size(1), images[size_t(i)].size(2)});
@@ -153,7 +153,7 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<at::Tensor>& i
   return reconstruct(sizes, range, options);
 }
 
-at::Tensor NvsModel::embed_inputs(const InputViews& views, int64_t first, const ViewSize& size) const {
+at::Tensor NvsModel::embed_inputs(const InputViews& views, int64_t first, const io::ImageSize& size) const {
   for (size_t i = 0; i < views.images.size(); ++i) {
     const int64_t index = first + int64_t(i);
     check_input_image(views.images[i], index);
@@ -165,8 +165,8 @@ at::Tensor NvsModel::embed_inputs(const InputViews& views, int64_t first, const 
   return embed(posed(rays, at::stack(views.images).to(rays.scalar_type())).unsqueeze(0));
 }
 
-std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<ViewSize>& sizes, const LoadViews& load,
-                                                const ReconstructOptions& options) {
+std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>& sizes,
+                                                const LoadViews& load, const ReconstructOptions& options) {
   at::NoGradGuard no_grad;
   LACT_CHECK(!sizes.empty(), "[nvs] there are no input views, expected at least 1");
   std::vector<Piece> pieces = pieces_of(sizes, config_.patch_size, options.piece_tokens);

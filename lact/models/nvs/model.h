@@ -63,7 +63,7 @@ class NvsModel : public torch::nn::Module {
 
   /// The same from views that need not be in memory together: `load` is asked once for each of them, in order
   /// and a piece at a time. `sizes` are those of their images.
-  std::unique_ptr<NvsState> reconstruct(const std::vector<ViewSize>& sizes, const LoadViews& load,
+  std::unique_ptr<NvsState> reconstruct(const std::vector<io::ImageSize>& sizes, const LoadViews& load,
                                         const ReconstructOptions& options = {});
 
   /// One view of the scene, [3, height, width] in [0, 1]: intrinsics [4], camera_to_world [4, 4]. Without
@@ -76,7 +76,7 @@ class NvsModel : public torch::nn::Module {
 
  private:
   /// Tokens [1, T, M] of views of one size.
-  at::Tensor embed_inputs(const InputViews& views, int64_t first, const ViewSize& size) const;
+  at::Tensor embed_inputs(const InputViews& views, int64_t first, const io::ImageSize& size) const;
   /// Views [B, V, 9 or 12, H, W] -> tokens [B, T, M]; missing colours are zeros.
   at::Tensor embed(const at::Tensor& views) const;
   /// Tokens of views -> images [B, V, 3, H, W].

@@ -19,13 +19,13 @@ const char* const kScale = "frame.scale";
 const char* const kModelPath = "model_path";
 constexpr int64_t kLargestSide = 1 << 20;
 
-std::vector<ViewSize> read_sizes(const std::string& path, const at::Tensor& sizes) {
+std::vector<io::ImageSize> read_sizes(const std::string& path, const at::Tensor& sizes) {
   LACT_CHECK(sizes.dim() == 2 && sizes.size(1) == 2 && sizes.scalar_type() == at::kLong && sizes.size(0) > 0,
              "{}: tensor {} has shape {}, expected a height and a width for each view", path, kSizes,
              sizes.sizes().vec());
-  std::vector<ViewSize> views;
+  std::vector<io::ImageSize> views;
   for (int64_t i = 0; i < sizes.size(0); ++i) {
-    const ViewSize view = {sizes[i][0].item<int64_t>(), sizes[i][1].item<int64_t>()};
+    const io::ImageSize view = {sizes[i][0].item<int64_t>(), sizes[i][1].item<int64_t>()};
     LACT_CHECK(view.height > 0 && view.width > 0 && view.height <= kLargestSide && view.width <= kLargestSide,
                "{}: view {} is {} x {} pixels", path, i, view.height, view.width);
     views.push_back(view);

@@ -14,9 +14,9 @@ namespace lact::models {
 /// A scene: a state and the cameras of its input views, as the model was given them.
 struct NvsScene {
   std::unique_ptr<NvsState> state;
-  at::Tensor intrinsics;        ///< [V, 4]
-  at::Tensor camera_to_world;   ///< [V, 4, 4]
-  std::vector<ViewSize> sizes;  ///< V
+  at::Tensor intrinsics;             ///< [V, 4]
+  at::Tensor camera_to_world;        ///< [V, 4, 4]
+  std::vector<io::ImageSize> sizes;  ///< V
 
   /// The coordinates in which the photos' cameras were given, "the world": a point of it is at
   /// scale * (world_to_scene * point) for the model. Rows; the last one is 0 0 0 1.

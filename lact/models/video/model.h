@@ -9,7 +9,7 @@
 #include "lact/models/video/block.h"
 #include "lact/models/video/embeddings.h"
 #include "lact/models/video/state.h"
-#include "lact/nn/video_patches.h"
+#include "lact/nn/patches.h"
 
 namespace lact::models {
 

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "lact/ops/linear/few_tokens.h"
-
 namespace lact::ops {
 
 /// bf16: rounded to bfloat16. int8: a byte per number and a float32 scale for every 128 numbers of a row;

@@ -248,11 +248,11 @@ void backward_matrix(const at::Tensor& gradient, const at::Tensor& kept, const a
   // X₀ = G / (|G| + ε)
   to.copy_(inside(space.y, space, gradient));
   const double norm = norm_of(gradient), whole = norm + options.epsilon;
-  const double output_gradient = norm > 0 ? inner_product(to, gradient) / norm / whole / whole : 0;
+  const double radial = norm > 0 ? inner_product(to, gradient) / norm / whole / whole : 0;
   float* result = to.data_ptr<float>();
   const float* g = gradient.data_ptr<float>();
   for (int64_t i = 0; i < to.numel(); ++i)
-    result[i] = float(double(result[i]) / whole - output_gradient * double(g[i]));
+    result[i] = float(double(result[i]) / whole - radial * double(g[i]));
 }
 
 /// Runs body(matrix, space, loop) for every matrix.

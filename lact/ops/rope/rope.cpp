@@ -1,6 +1,7 @@
 #include "lact/ops/rope/rope.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
 
 #include "lact/base/error.h"
 #include "lact/ops/dispatch/paths.h"
@@ -15,6 +16,26 @@ std::vector<int64_t> rope_shares(int64_t head_dim, int64_t axes) {
   std::vector<int64_t> shares(axes, pairs / axes);
   shares[0] = pairs - (axes - 1) * (pairs / axes);
   return shares;
+}
+
+RopeTable rope_table(const at::Tensor& positions, int64_t head_dim, const RopeOptions& options) {
+  LACT_CHECK(positions.dim() == 2, "[rope] positions have shape {}, expected [T, axes]",
+             positions.sizes().vec());
+  LACT_CHECK(options.base > 0, "[rope] base is {}, expected a positive number", options.base);
+  // A table may be kept for later callers, with gradients or without.
+  at::NoGradGuard no_grad;
+  c10::InferenceMode ordinary(false);
+  const auto shares = rope_shares(head_dim, positions.size(1));
+  const auto precise = positions.options().dtype(at::kDouble);
+  std::vector<at::Tensor> angles;
+  for (size_t axis = 0; axis < shares.size(); ++axis) {
+    const at::Tensor frequency =
+        at::pow(options.base, -at::arange(shares[axis], precise) / double(shares[axis]));
+    angles.push_back(at::outer(positions.select(1, int64_t(axis)).to(at::kDouble), frequency));
+  }
+  const at::Tensor all = at::cat(angles, 1);
+  const at::Tensor cos = all.cos(), sin = all.sin();
+  return {cos, sin, at::stack({cos, sin}).to(at::kFloat)};
 }
 
 at::Tensor rope(const at::Tensor& x, const RopeTable& table, RopePairs pairs) {

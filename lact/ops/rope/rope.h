@@ -41,8 +41,7 @@ struct RopeTable {
 /// remainder to the first.
 std::vector<int64_t> rope_shares(int64_t head_dim, int64_t axes);
 
-/// positions [T, axes]; pair i of an axis with n pairs turns by position * base^(-i/n). The last few tables
-/// are kept.
+/// positions [T, axes]; pair i of an axis with n pairs turns by position * base^(-i/n).
 RopeTable rope_table(const at::Tensor& positions, int64_t head_dim, const RopeOptions& options);
 
 /// x [B, T, H, D] rotated by table; same dtype out.

@@ -10,7 +10,7 @@ namespace lact::ops::fused {
 namespace {
 
 /// angles: cos and sin, [2, T, D/2].
-at::Tensor turn(const at::Tensor& x, const at::Tensor& angles, RopePairs pairs, bool back) {
+at::Tensor rotate(const at::Tensor& x, const at::Tensor& angles, RopePairs pairs, bool back) {
   const at::Tensor from = x.stride(3) == 1 ? x : x.contiguous();
   const at::Tensor to = at::empty(from.sizes(), from.options());
   const auto* cos = angles.data_ptr<float>();
@@ -27,7 +27,7 @@ at::Tensor turn(const at::Tensor& x, const at::Tensor& angles, RopePairs pairs, 
                                   to.data_ptr(),
                                   cos,
                                   cos + angles.stride(0)};
-  const auto run = kernels::rope_kernels().turn;
+  const auto run = kernels::rope_kernels().rotate;
   for_row_items(from.size(0) * from.size(1), from.size(2) * from.size(3),
                 [&](int64_t, int64_t begin, int64_t end) { run(task, begin, end); });
   return to;
@@ -38,14 +38,14 @@ struct Rope : torch::autograd::Function<Rope> {
                             const at::Tensor& angles, int64_t pairs) {
     context->save_for_backward({angles});
     context->saved_data["pairs"] = pairs;
-    return turn(x, angles, RopePairs(pairs), false);
+    return rotate(x, angles, RopePairs(pairs), false);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const at::Tensor angles = context->get_saved_variables()[0];
     const auto pairs = RopePairs(context->saved_data["pairs"].toInt());
-    return {turn(gradients[0], angles, pairs, true), at::Tensor(), at::Tensor()};
+    return {rotate(gradients[0], angles, pairs, true), at::Tensor(), at::Tensor()};
   }
 };
 

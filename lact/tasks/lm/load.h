@@ -12,7 +12,7 @@
 namespace lact::tasks::lm {
 
 struct LoadOptions {
-  std::string tokenizer;
+  std::string tokenizer = {};
   ops::Precision precision = ops::Precision::f32;
   ops::WeightFormat weights = ops::WeightFormat::f32;
 

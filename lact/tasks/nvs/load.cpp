@@ -48,7 +48,7 @@ Loaded load_for_scene(const std::string& scene_file, const std::string& folder_o
        looked.empty() ? "" : fmt::format("; another one is at {}", looked));
 }
 
-models::ViewSize trained_size(const Loaded& nvs) {
+io::ImageSize trained_size(const Loaded& nvs) {
   constexpr int64_t kUsualSide = 256;
   if (const auto trained = models::trained_size(nvs.path)) return *trained;
   const int64_t patch = nvs.model->config().patch_size;

@@ -39,7 +39,7 @@ Loaded load_for_scene(const std::string& scene_file, const std::string& folder_o
 
 /// The size of views and the coordinates of scenes that a model was trained on last, or the usual ones where
 /// nothing tells.
-models::ViewSize trained_size(const Loaded& nvs);
+io::ImageSize trained_size(const Loaded& nvs);
 data::FrameChoice trained_frame(const Loaded& nvs);
 
 }  // namespace lact::tasks::nvs

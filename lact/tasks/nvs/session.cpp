@@ -2,14 +2,13 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "lact/base/error.h"
 #include "lact/data/views/camera_file.h"
+#include "lact/data/views/load_views.h"
 #include "lact/data/views/preprocess.h"
 #include "lact/io/picture_sheet.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 namespace {
 
@@ -33,34 +32,54 @@ data::Camera input_camera(const models::NvsScene& scene, size_t index, const std
 
 }  // namespace
 
-NvsSource::NvsSource(std::shared_ptr<models::NvsModel> model, models::NvsScene scene,
-                     NvsSourceOptions options)
+models::NvsScene read_photos(const Loaded& nvs, const data::Capture& photos,
+                             const std::vector<int64_t>& chosen, const ReadOptions& options) {
+  // What the photos show is best seen from all cameras; a mean pose is that of the views that are read, as in
+  // training.
+  const std::vector<data::Camera> all = data::cameras_of(photos);
+  std::vector<data::Camera> read;
+  for (const int64_t view : chosen) read.push_back(all[size_t(view)]);
+  const bool object = options.frame == data::FrameChoice::object;
+  const data::SceneFrame frame = data::scene_frame(object ? all : read, options.frame);
+  data::ViewLoader loader(photos, options.size.height, options.size.width);
+  std::vector<data::Camera> cameras;
+  const auto load = [&](int64_t first, int64_t count) -> models::InputViews {
+    data::PosedImages loaded = loader.load({chosen.data() + first, size_t(count)});
+    const auto normalised = data::to_scene(frame, loaded.cameras);
+    cameras.insert(cameras.end(), normalised.begin(), normalised.end());
+    return {std::move(loaded.images), data::intrinsics_of(normalised), data::camera_to_world_of(normalised)};
+  };
+  models::ReconstructOptions reconstruct;
+  reconstruct.piece_tokens = options.piece_tokens;
+  reconstruct.on_piece = options.on_piece;
+  models::NvsScene scene;
+  scene.sizes.assign(chosen.size(), options.size);
+  scene.state = nvs.model->reconstruct(scene.sizes, load, reconstruct);
+  scene.intrinsics = data::intrinsics_of(cameras);
+  scene.camera_to_world = data::camera_to_world_of(cameras);
+  scene.world_to_scene = frame.world_to_scene;
+  scene.scale = frame.scale;
+  return scene;
+}
+
+Session::Session(std::shared_ptr<models::NvsModel> model, models::NvsScene scene, std::string name)
     : model_(std::move(model)),
       scene_(std::move(scene)),
-      options_(std::move(options)),
+      name_(std::move(name)),
       frame_{scene_.world_to_scene, scene_.scale} {
-  data::check_pose(frame_.world_to_scene, options_.name + ": the frame of the scene");
-  for (size_t i = 0; i < scene_.sizes.size(); ++i) cameras_.push_back(input_camera(scene_, i, options_.name));
-  LACT_CHECK(!cameras_.empty(), "{}: the scene has no input views", options_.name);
-  if (options_.full_side == 0) options_.full_side = std::max(cameras_.front().height, cameras_.front().width);
-  data::check_patches(options_.full_side, options_.full_side, patch_size());
+  data::check_pose(frame_.world_to_scene, name_ + ": the frame of the scene");
+  for (size_t i = 0; i < scene_.sizes.size(); ++i) cameras_.push_back(input_camera(scene_, i, name_));
+  LACT_CHECK(!cameras_.empty(), "{}: the scene has no input views", name_);
 }
 
-SceneDescription NvsSource::describe() const {
-  SceneDescription description;
-  description.name = options_.name;
-  description.details = fmt::format("{} input views, {} layers of width {}", cameras_.size(),
-                                    model_->config().num_layers, model_->config().model_dim);
-  description.cameras = cameras_;
-  description.size_multiple = patch_size();
-  description.full_side = options_.full_side;
-  return description;
+Session Session::open(const Loaded& nvs, const std::string& scene_file) {
+  return {nvs.model, models::load_scene(scene_file, *nvs.model, nvs.fingerprint), scene_file};
 }
 
-at::Tensor NvsSource::render(const data::Camera& camera) {
+at::Tensor Session::render(const data::Camera& camera) const {
   data::check_patches(camera.height, camera.width, patch_size());
   return io::to_bytes(model_->render(*scene_.state, data::intrinsics_of({camera})[0],
                                      data::camera_to_world_of({camera})[0], camera.height, camera.width));
 }
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

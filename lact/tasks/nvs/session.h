@@ -1,45 +1,58 @@
-// A scene of the view-synthesis model, picture by picture.
+// A scene that was read into fast weights and is drawn from any camera.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "lact/data/views/normalize.h"
+#include "lact/data/views/capture.h"
+#include "lact/data/views/frame_choice.h"
 #include "lact/models/nvs/scene_file.h"
-#include "lact/tasks/nvs/serving/frame_source.h"
+#include "lact/tasks/nvs/load.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
-struct NvsSourceOptions {
-  std::string name;       ///< of the scene, such as its file: shown, and the beginning of error sentences
-  int64_t full_side = 0;  ///< the longer side of a frame when nothing moves; 0: that of the first input view
+struct ReadOptions {
+  io::ImageSize size;  ///< of the photos as the model reads them
+  data::FrameChoice frame = data::FrameChoice::mean_pose;
+  int64_t piece_tokens = models::ReconstructOptions{}.piece_tokens;
+  std::function<void(int64_t done, int64_t total)> on_piece = {};
 };
 
-class NvsSource : public FrameSource {
+/// Reads some of the photos, `chosen`, into a scene, a piece at a time: a photo is decoded when its piece is
+/// read and forgotten afterwards.
+models::NvsScene read_photos(const Loaded& nvs, const data::Capture& photos,
+                             const std::vector<int64_t>& chosen, const ReadOptions& options);
+
+class Session {
  public:
-  /// Throws a sentence if the scene's cameras or coordinates cannot be right.
-  NvsSource(std::shared_ptr<models::NvsModel> model, models::NvsScene scene, NvsSourceOptions options);
+  /// `name` of the scene, such as its file, is the beginning of error sentences. Throws one if the scene's
+  /// cameras or coordinates cannot be right.
+  Session(std::shared_ptr<models::NvsModel> model, models::NvsScene scene, std::string name);
 
-  SceneDescription describe() const override;
+  /// A scene file and the model that load_for_scene found.
+  static Session open(const Loaded& nvs, const std::string& scene_file);
 
-  /// `camera` is in the scene's own coordinates, as the input views are.
-  at::Tensor render(const data::Camera& camera) override;
+  /// uint8 [H, W, 3], H and W as in `camera`, which is in the scene's own coordinates, as the input views
+  /// are.
+  at::Tensor render(const data::Camera& camera) const;
 
-  /// The input views.
+  const std::string& name() const { return name_; }
+  const models::NvsConfig& config() const { return model_->config(); }
+  int64_t patch_size() const { return config().patch_size; }
+
+  /// The input views, at least one.
   const std::vector<data::Camera>& cameras() const { return cameras_; }
 
   /// From the coordinates of the photos to the scene's.
   const data::SceneFrame& frame() const { return frame_; }
 
-  int64_t patch_size() const { return model_->config().patch_size; }
-
  private:
   std::shared_ptr<models::NvsModel> model_;
   models::NvsScene scene_;
-  NvsSourceOptions options_;
+  std::string name_;
   std::vector<data::Camera> cameras_;
   data::SceneFrame frame_;
 };
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

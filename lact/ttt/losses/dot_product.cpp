@@ -1,4 +1,4 @@
-// L = -f(k)ᵀ v (paper eq. 6): the output_gradient is the value itself.
+// L = -f(k)ᵀ v (paper eq. 7): the negative gradient is the value itself.
 #include "lact/ttt/loss.h"
 
 namespace lact::ttt {
@@ -8,8 +8,8 @@ namespace {
 class DotProduct final : public FastWeightLoss {
  public:
   bool needs_prediction() const override { return false; }
-  bool output_gradient_is_value() const override { return true; }
-  at::Tensor output_gradient(const at::Tensor& /*prediction*/, const at::Tensor& v) const override {
+  bool negative_gradient_is_value() const override { return true; }
+  at::Tensor negative_gradient(const at::Tensor& /*prediction*/, const at::Tensor& v) const override {
     return v;
   }
 };

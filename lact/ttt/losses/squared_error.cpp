@@ -1,4 +1,4 @@
-// L = ½ |f(k) - v|²: the output_gradient is what is still missing, so a pair that is already known changes
+// L = ½ |f(k) - v|²: the negative gradient is what is still missing, so a pair that is already known changes
 // nothing.
 #include <ATen/ATen.h>
 
@@ -11,7 +11,7 @@ namespace {
 class SquaredError final : public FastWeightLoss {
  public:
   bool needs_prediction() const override { return true; }
-  at::Tensor output_gradient(const at::Tensor& prediction, const at::Tensor& v) const override {
+  at::Tensor negative_gradient(const at::Tensor& prediction, const at::Tensor& v) const override {
     return v - prediction;
   }
 };

@@ -1,6 +1,7 @@
 // f(x) = W · x.
 #include "lact/ttt/fast_weight.h"
 #include "lact/ttt/network.h"
+#include "lact/ttt/passes/passes.h"
 
 namespace lact::ttt {
 
@@ -13,19 +14,19 @@ class Linear final : public FastWeightNetwork {
   }
 
   at::Tensor apply(const Matrices& weights, const at::Tensor& x) const override {
-    return ops::linear_apply(weights.at(0), x);
+    return linear_apply(weights.at(0), x);
   }
 
-  Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& output_gradient,
+  Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& negative_gradient,
                    const Matrices& rates) const override {
-    return {ops::linear_descent(weights.at(0), k, output_gradient, rates.at(0))};
+    return {linear_descent(weights.at(0), k, negative_gradient, rates.at(0))};
   }
 
   double descent_passes() const override { return 1; }
 
-  std::unique_ptr<ops::fused::FastWeightPasses> passes(const ops::fused::NetworkSizes& sizes,
-                                                       bool bf16) const override {
-    return ops::fused::linear_passes(sizes, bf16);
+  std::unique_ptr<fused::FastWeightPasses> passes(const fused::NetworkSizes& sizes,
+                                                  bool bf16) const override {
+    return fused::linear_passes(sizes, bf16);
   }
 };
 

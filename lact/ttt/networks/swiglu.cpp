@@ -1,13 +1,14 @@
-// f(x) = down · (silu(gate · x) ∘ (up · x)), without biases (paper eq. 5). The order gate, down, up is that
+// f(x) = down · (silu(gate · x) ∘ (up · x)), without biases (paper eq. 6). The order gate, down, up is that
 // of the paper's W1, W2, W3 and of the authors' w0, w1, w2.
 #include "lact/ttt/fast_weight.h"
 #include "lact/ttt/network.h"
+#include "lact/ttt/passes/passes.h"
 
 namespace lact::ttt {
 
 namespace {
 
-ops::SwigluMatrices named(const Matrices& m) { return {.gate = m.at(0), .down = m.at(1), .up = m.at(2)}; }
+SwigluMatrices named(const Matrices& m) { return {.gate = m.at(0), .down = m.at(1), .up = m.at(2)}; }
 
 class Swiglu final : public FastWeightNetwork {
  public:
@@ -16,21 +17,21 @@ class Swiglu final : public FastWeightNetwork {
   }
 
   at::Tensor apply(const Matrices& weights, const at::Tensor& x) const override {
-    return ops::swiglu_apply(named(weights), x);
+    return swiglu_apply(named(weights), x);
   }
 
-  Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& output_gradient,
+  Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& negative_gradient,
                    const Matrices& rates) const override {
-    auto [gate, down, up] = ops::swiglu_descent(named(weights), k, output_gradient, named(rates));
+    auto [gate, down, up] = swiglu_descent(named(weights), k, negative_gradient, named(rates));
     return {gate, down, up};
   }
 
   // Two products forward, four backward, over three matrices.
   double descent_passes() const override { return 2; }
 
-  std::unique_ptr<ops::fused::FastWeightPasses> passes(const ops::fused::NetworkSizes& sizes,
-                                                       bool bf16) const override {
-    return ops::fused::swiglu_passes(sizes, bf16);
+  std::unique_ptr<fused::FastWeightPasses> passes(const fused::NetworkSizes& sizes,
+                                                  bool bf16) const override {
+    return fused::swiglu_passes(sizes, bf16);
   }
 };
 

@@ -3,7 +3,7 @@
 
 #include "lact/ttt/passes/token_blocks.h"
 
-namespace lact::ops::fused {
+namespace lact::ttt::fused {
 
 namespace {
 
@@ -169,4 +169,4 @@ std::unique_ptr<FastWeightPasses> linear_passes(const NetworkSizes& sizes, bool 
   return std::make_unique<LinearPasses>(sizes, bf16);
 }
 
-}  // namespace lact::ops::fused
+}  // namespace lact::ttt::fused

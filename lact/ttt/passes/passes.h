@@ -1,5 +1,5 @@
 // The fast-weight networks as four passes without autograd, for an operation that has a backward pass of its
-// own: read (apply), write (descend), and the way back through each. All heads of a batch at once, float32 or
+// own: read (apply), write (descend), and the backward pass of each. All heads of a batch at once, float32 or
 // bfloat16 tokens, float32 weights. Equations in docs/maths.md; the reference forms are in fast_weight.h.
 #pragma once
 
@@ -11,7 +11,9 @@
 #include "lact/ops/tokens/head_tokens.h"
 #include "lact/ops/tokens/range.h"
 
-namespace lact::ops::fused {
+namespace lact::ttt::fused {
+
+using ops::HeadTokens;
 
 /// One tensor per matrix of the network: weights and gradients [heads, out, in] float32, rates [heads, T]
 /// float32.
@@ -30,7 +32,7 @@ struct WrittenChunk {
   Range tokens;
 };
 
-/// What the way back can use instead of computing it again; undefined where it was not asked for.
+/// What the backward pass can use instead of computing it again; undefined where it was not asked for.
 struct KeptChunk {
   at::Tensor read, written;
 };
@@ -43,7 +45,7 @@ class FastWeightPasses {
   virtual void load(const PerMatrix& weights) = 0;
 
   /// out = f(x) for the tokens of `read`. For those of `written`, which are as many, into `sums` for each
-  /// matrix: Σ_t rate_t · (-∂L_t/∂W) with v as the output_gradient on f(k). Either may be missing. Both use
+  /// matrix: Σ_t rate_t · (-∂L_t/∂W) with v as the negative gradient of f(k). Either may be missing. Both use
   /// the weights as they were loaded, so that a chunk that is read and then written is one block of work.
   virtual KeptChunk forward(const ReadChunk* read, const WrittenChunk* written, const PerMatrix& sums,
                             bool keep) = 0;
@@ -68,4 +70,4 @@ std::unique_ptr<FastWeightPasses> swiglu_passes(const NetworkSizes& sizes, bool 
 /// One matrix; see linear_apply. `hidden` is not used.
 std::unique_ptr<FastWeightPasses> linear_passes(const NetworkSizes& sizes, bool bf16);
 
-}  // namespace lact::ops::fused
+}  // namespace lact::ttt::fused

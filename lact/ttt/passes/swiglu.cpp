@@ -7,7 +7,7 @@
 
 #include "lact/ttt/passes/token_blocks.h"
 
-namespace lact::ops::fused {
+namespace lact::ttt::fused {
 
 namespace {
 
@@ -273,4 +273,4 @@ std::unique_ptr<FastWeightPasses> swiglu_passes(const NetworkSizes& sizes, bool 
   return std::make_unique<SwigluPasses>(sizes, bf16);
 }
 
-}  // namespace lact::ops::fused
+}  // namespace lact::ttt::fused

@@ -1,6 +1,6 @@
 #include "lact/ttt/passes/token_blocks.h"
 
-namespace lact::ops::fused {
+namespace lact::ttt::fused {
 
 void PackedMatrix::pack(const at::Tensor& matrices, kernels::Packing packing) {
   const int64_t heads = matrices.size(0), out = matrices.size(1), in = matrices.size(2);
@@ -92,4 +92,4 @@ PaddedSums::~PaddedSums() {
   target_.add_(sums.narrow(1, 0, target_.size(1)).narrow(2, 0, target_.size(2)));
 }
 
-}  // namespace lact::ops::fused
+}  // namespace lact::ttt::fused

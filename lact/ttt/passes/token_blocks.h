@@ -10,7 +10,11 @@
 #include "lact/ops/dispatch/work_items.h"
 #include "lact/ttt/passes/passes.h"
 
-namespace lact::ops::fused {
+namespace lact::ttt::fused {
+
+using ops::for_each_item;
+using ops::num_workers;
+using ops::WorkList;
 
 constexpr int64_t kPanel = 32;
 /// Tokens of one piece of work: packing, or a product over them.
@@ -169,4 +173,4 @@ void add_products(WorkList& work, Range heads, int64_t tokens, int64_t columns, 
   });
 }
 
-}  // namespace lact::ops::fused
+}  // namespace lact::ttt::fused

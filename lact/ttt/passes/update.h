@@ -1,5 +1,5 @@
 // The update rule as two passes without autograd, for the fused scan: from a chunk's direction to the next
-// weights, and the way back. The reference form is `write` in update_rule.h.
+// weights, and the backward pass. The reference form is `write` in update_rule.h.
 #pragma once
 
 #include "lact/ttt/passes/passes.h"
@@ -7,14 +7,12 @@
 
 namespace lact::ttt::fused {
 
-using ops::fused::PerMatrix;
-
 /// A memory with all heads of the batch in one dimension, [heads, out, in] float32; norms [heads, out].
 struct FlatMemory {
   PerMatrix weights, initial_norms, momentum, accumulated;
 };
 
-/// What the way back through one update needs.
+/// What the backward pass of one update needs.
 struct UpdateTape {
   PerMatrix weights;         ///< after the update
   PerMatrix norms, targets;  ///< [heads, out]: of the moved weights, and what they were set to

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "lact/base/data_folder.h"
-#include "lact/data/views/scene.h"
+#include "lact/data/views/capture.h"
 #include "lact/io/image.h"
 #include "lact/models/nvs/folder.h"
 #include "lact/models/nvs/scene_file.h"
@@ -85,8 +85,7 @@ TEST_F(NvsProgram, ReadsPhotosAndRendersThemAsTheLibraryDoes) {
 
   EXPECT_EQ(render("--views -o " + quoted("views"))["frames"], 3);
   const auto model = models::load_nvs(path("model"));
-  serve::NvsSource scene(model, models::load_scene(path("scene.fw"), *model, models::fingerprint(*model)),
-                         {"scene"});
+  const auto scene = tasks::nvs::Session::open(tasks::nvs::load(path("model")), path("scene.fw"));
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(frame("views", i).equal(scene.render(scene.cameras()[size_t(i)]))) << i;
     for (const double coordinate : data::column(scene.cameras()[size_t(i)].camera_to_world, 3))
@@ -178,7 +177,7 @@ TEST_F(NvsProgram, ChoosesPhotosAndTheirSize) {
     EXPECT_EQ(reconstruct("--views 2 --seed 3 --selection " + selection)["chosen"], chosen) << selection;
   }
   EXPECT_EQ(reconstruct("--views 2 --selection every")["chosen"], (std::vector<int>{0, 1}));
-  models::save_nvs(path("model"), *make_nvs(tiny_nvs()), at::kFloat, {models::ViewSize{4, 8}, "given"});
+  models::save_nvs(path("model"), *make_nvs(tiny_nvs()), at::kFloat, {io::ImageSize{4, 8}, "given"});
   const auto trained =
       json_of(run_program("nvs reconstruct --json " + kPhotos + " --precision bf16 --model " +
                           quoted("model") + " -o " + quoted("scene.fw")));
@@ -271,9 +270,9 @@ TEST_F(NvsProgram, AMadeUpSceneIsPhotographedForTheOtherVerbs) {
   const auto outcome = run_program(words + quoted("made"));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("3 photos of 16 x 24 pixels"));
-  const data::Scene scene = data::load_scene(path("made"));
-  ASSERT_EQ(scene.views.size(), 3U);
-  EXPECT_EQ(scene.views[0].camera.width, 24);
+  const data::Capture made = data::load_capture(path("made"));
+  ASSERT_EQ(made.views.size(), 3U);
+  EXPECT_EQ(made.views[0].camera.width, 24);
   EXPECT_EQ(run_program(words + quoted("again")).exit_code, 0);
   EXPECT_EQ(read_file(path("again/images/0002.png")), read_file(path("made/images/0002.png")));
   expect_mistake(words + quoted("made"), "exists already");

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lact::eval {
+namespace lact::data {
 namespace {
 
 using ::testing::ElementsAre;
@@ -42,4 +42,4 @@ TEST(Sentences, JoinToTheTextAgain) {
 TEST(Sentences, AnEmptyTextHasNone) { EXPECT_THAT(split_sentences(""), IsEmpty()); }
 
 }  // namespace
-}  // namespace lact::eval
+}  // namespace lact::data

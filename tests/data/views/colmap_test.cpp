@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lact/data/views/capture.h"
 #include "lact/data/views/load_views.h"
 #include "lact/data/views/pose.h"
-#include "lact/data/views/scene.h"
 #include "support/errors.h"
 #include "support/example_views.h"
 #include "support/temporary_folder.h"
@@ -36,7 +36,9 @@ class Colmap : public ::testing::Test {
 
 TEST_F(Colmap, EveryModelByItsParameters) {
   const std::string image = "1 1 0 0 0 0 0 0 1 left.png\n\n";
-  const auto view = [&](const std::string& camera) { return load_scene(text_model(camera, image)).views[0]; };
+  const auto view = [&](const std::string& camera) {
+    return load_capture(text_model(camera, image)).views[0];
+  };
   const View simple = view("1 SIMPLE_RADIAL 8 8 9 3 4 0.1\n");
   EXPECT_EQ(simple.camera.fx, 9);
   EXPECT_EQ(simple.camera.fy, 9);
@@ -56,46 +58,46 @@ TEST_F(Colmap, EveryModelByItsParameters) {
 
 TEST_F(Colmap, MistakesOfTheTextAreASentence) {
   const std::string camera = "# one\n1 PINHOLE 8 8 10 10 4 4\n", image = "1 1 0 0 0 0 0 0 1 left.png\n\n";
-  EXPECT_EQ(load_scene(text_model(camera, image)).views.size(), 1u);
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 10 10 4\n", image)), "has 3 parameters, expected 4");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 10 x 4 4\n", image)),
+  EXPECT_EQ(load_capture(text_model(camera, image)).views.size(), 1u);
+  EXPECT_SENTENCE(load_capture(text_model("1 PINHOLE 8 8 10 10 4\n", image)), "has 3 parameters, expected 4");
+  EXPECT_SENTENCE(load_capture(text_model("1 PINHOLE 8 8 10 x 4 4\n", image)),
                   "a parameter is \"x\", expected a number");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 10 nan 4 4\n", image)), "a parameter is nan");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 8 0 10 4 4\n", image)), "the focal length is 0");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE 8 99999 10 10 4 4\n", image)),
+  EXPECT_SENTENCE(load_capture(text_model("1 PINHOLE 8 8 10 nan 4 4\n", image)), "a parameter is nan");
+  EXPECT_SENTENCE(load_capture(text_model("1 PINHOLE 8 8 0 10 4 4\n", image)), "the focal length is 0");
+  EXPECT_SENTENCE(load_capture(text_model("1 PINHOLE 8 99999 10 10 4 4\n", image)),
                   "expected sides of 1 to 16384");
-  EXPECT_SENTENCE(load_scene(text_model("1 PINHOLE\n", image)),
+  EXPECT_SENTENCE(load_capture(text_model("1 PINHOLE\n", image)),
                   "line 1: the line ends where the width was expected");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "")), "images.txt: holds no image");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 5\n")),
+  EXPECT_SENTENCE(load_capture(text_model(camera, "")), "images.txt: holds no image");
+  EXPECT_SENTENCE(load_capture(text_model(camera, "1 1 0 0 0 5\n")),
                   "the line ends where the translation was expected");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 1\n")),
+  EXPECT_SENTENCE(load_capture(text_model(camera, "1 1 0 0 0 0 0 0 1\n")),
                   "where the image's name was expected");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 2 left.png\n")),
+  EXPECT_SENTENCE(load_capture(text_model(camera, "1 1 0 0 0 0 0 0 2 left.png\n")),
                   "left.png: its camera 2 is not in");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 2 0 0 0 0 0 0 1 left.png\n")),
+  EXPECT_SENTENCE(load_capture(text_model(camera, "1 2 0 0 0 0 0 0 1 left.png\n")),
                   "a quaternion of length 2, expected 1");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 inf 0 0 1 left.png\n")), "holds inf");
-  EXPECT_SENTENCE(load_scene(text_model(camera, "1 1 0 0 0 0 0 0 1 none.png\n")),
+  EXPECT_SENTENCE(load_capture(text_model(camera, "1 1 0 0 0 inf 0 0 1 left.png\n")), "holds inf");
+  EXPECT_SENTENCE(load_capture(text_model(camera, "1 1 0 0 0 0 0 0 1 none.png\n")),
                   "1 of 1 images do not exist");
 }
 
 TEST_F(Colmap, NamesMayHoldBlanks) {
   fs::rename(folder_ / "images/left.png", folder_ / "images/my photo.png");
-  const Scene scene =
-      load_scene(text_model("1 PINHOLE 8 8 10 10 4 4\n", "1 1 0 0 0 0 0 0 1 my photo.png\n1 2 -1\n"));
-  EXPECT_TRUE(fs::equivalent(scene.views[0].image, folder_ / "images/my photo.png"));
+  const Capture capture =
+      load_capture(text_model("1 PINHOLE 8 8 10 10 4 4\n", "1 1 0 0 0 0 0 0 1 my photo.png\n1 2 -1\n"));
+  EXPECT_TRUE(fs::equivalent(capture.views[0].image, folder_ / "images/my photo.png"));
 }
 
 TEST_F(Colmap, BinaryFilesThatEndEarlyAreASentence) {
   for (const char* name : {"cameras.bin", "images.bin"}) {
     for (const char* each : {"cameras.bin", "images.bin"})
       write_file(folder_ / each, testing::read_file(example(std::string("colmap_binary/") + each)));
-    EXPECT_EQ(load_scene(folder_ / "").views.size(), 3u);
+    EXPECT_EQ(load_capture(folder_ / "").views.size(), 3u);
     const std::string whole = testing::read_file(folder_ / name);
     for (size_t length = 0; length < whole.size(); ++length) {
       write_file(folder_ / name, whole.substr(0, length));
-      EXPECT_SENTENCE(load_scene(folder_ / ""), std::string(name) + ": the file ends in the middle");
+      EXPECT_SENTENCE(load_capture(folder_ / ""), std::string(name) + ": the file ends in the middle");
     }
   }
 }
@@ -105,12 +107,12 @@ TEST_F(Colmap, BinaryCountsAreNotBelieved) {
   std::string images = testing::read_file(example("colmap_binary/images.bin"));
   images[7] = '\x7f';  // the count of images
   write_file(folder_ / "images.bin", images);
-  EXPECT_SENTENCE(load_scene(folder_ / ""), "images.bin: the file ends in the middle");
+  EXPECT_SENTENCE(load_capture(folder_ / ""), "images.bin: the file ends in the middle");
   images = testing::read_file(example("colmap_binary/images.bin"));
   const size_t points = images.find("right.jpg") + 10;
   images[points + 7] = '\x7f';
   write_file(folder_ / "images.bin", images);
-  EXPECT_SENTENCE(load_scene(folder_ / ""), "images.bin: the file ends in the middle");
+  EXPECT_SENTENCE(load_capture(folder_ / ""), "images.bin: the file ends in the middle");
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lact/data/views/capture.h"
 #include "lact/data/views/load_views.h"
 #include "lact/data/views/pose.h"
-#include "lact/data/views/scene.h"
 #include "support/example_views.h"
 #include "support/shared_data.h"
 
@@ -26,7 +26,7 @@ struct Apart {
   double angle = 0, distance = 0;
 };
 
-Apart median_apart(const Scene& a, const Scene& b) {
+Apart median_apart(const Capture& a, const Capture& b) {
   std::vector<double> angles, distances;
   Point mean{};
   for (const View& view : a.views)
@@ -49,8 +49,8 @@ Apart median_apart(const Scene& a, const Scene& b) {
 TEST(RealPhotos, TheFoxIsTheSameInThreeFormats) {
   const std::string folder = testing::shared_data("nvs/fox");
   if (folder.empty()) GTEST_SKIP() << "../shared/data/nvs is absent: the readers were not compared on photos";
-  const Scene authors = load_scene(folder), transforms = load_scene(folder + "/transforms.json"),
-              colmap = load_scene(folder + "/sparse/0");
+  const Capture authors = load_capture(folder), transforms = load_capture(folder + "/transforms.json"),
+                colmap = load_capture(folder + "/sparse/0");
   ASSERT_EQ(authors.views.size(), 40u);
   ASSERT_EQ(transforms.views.size(), 40u);
   ASSERT_EQ(colmap.views.size(), 40u);
@@ -69,7 +69,7 @@ TEST(RealPhotos, TheFoxIsTheSameInThreeFormats) {
 TEST(RealPhotos, TheBustIsTheSameInTwoFormats) {
   const std::string folder = testing::shared_data("nvs/alexander_bust");
   if (folder.empty()) GTEST_SKIP() << "../shared/data/nvs is absent: the readers were not compared on photos";
-  const Scene authors = load_scene(folder), colmap = load_scene(folder + "/sparse/0/images.bin");
+  const Capture authors = load_capture(folder), colmap = load_capture(folder + "/sparse/0/images.bin");
   ASSERT_EQ(authors.views.size(), 42u);
   ASSERT_EQ(colmap.views.size(), 42u);
   for (size_t i = 0; i < 42; ++i) {
@@ -81,7 +81,7 @@ TEST(RealPhotos, TheBustIsTheSameInTwoFormats) {
 TEST(RealPhotos, TheChairIsTheSameInTwoFormats) {
   const std::string folder = testing::shared_data("nvs/nerf_chair");
   if (folder.empty()) GTEST_SKIP() << "../shared/data/nvs is absent: the readers were not compared on photos";
-  const Scene nerf = load_scene(folder), authors = load_scene(folder + "/opencv_cameras_train.json");
+  const Capture nerf = load_capture(folder), authors = load_capture(folder + "/opencv_cameras_train.json");
   ASSERT_EQ(nerf.views.size(), 100u);
   ASSERT_EQ(authors.views.size(), 100u);
   for (size_t i = 0; i < 100; ++i) {

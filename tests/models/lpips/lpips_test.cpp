@@ -47,7 +47,7 @@ TEST_P(LpipsTest, IsTheReference) {
     ASSERT_EQ(shares.size(0), int64_t(expected.size()));
     for (size_t i = 0; i < expected.size(); ++i)
       EXPECT_NEAR(shares[int64_t(i)].item<double>(), expected[i], 1e-4) << pair["b"] << " layer " << i;
-    const auto scores = eval::score_images(a, b, &lpips);
+    const auto scores = tasks::nvs::score_images(a, b, &lpips);
     EXPECT_NEAR(*scores.lpips, pair["lpips_" + name].get<double>(), 1e-4) << pair["b"];
     if (pair["psnr_db"].is_number()) {  // not of a picture and itself
       EXPECT_NEAR(scores.psnr, pair["psnr_db"].get<double>(), 1e-3) << pair["b"];

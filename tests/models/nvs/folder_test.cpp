@@ -34,8 +34,8 @@ TEST(NvsFolder, RemembersWhatItWasTrainedOn) {
   save_nvs(folder / "model", *model);
   EXPECT_FALSE(trained_size(folder / "model"));
   EXPECT_EQ(read_nvs_training(folder / "model").frame, "");
-  save_nvs(folder / "model", *model, at::kFloat, {ViewSize{64, 96}, "object"});
-  EXPECT_EQ(trained_size(folder / "model"), (ViewSize{64, 96}));
+  save_nvs(folder / "model", *model, at::kFloat, {io::ImageSize{64, 96}, "object"});
+  EXPECT_EQ(trained_size(folder / "model"), (io::ImageSize{64, 96}));
   EXPECT_EQ(read_nvs_training(folder / "model").frame, "object");
   EXPECT_FALSE(trained_size(folder / "model/model.safetensors"));
   lact::testing::write_file(folder / "model/config.json", R"({"image_size": [64]})");

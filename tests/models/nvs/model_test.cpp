@@ -98,7 +98,7 @@ TEST(NvsModel, ViewsCanBeLoadedAPieceAtATime) {
     const auto part = scene.part(at::arange(first, first + count));
     return {part.list(), part.intrinsics, part.camera_to_world};
   };
-  const std::vector<ViewSize> sizes(5, {8, 8});
+  const std::vector<io::ImageSize> sizes(5, {8, 8});
   const auto state = model->reconstruct(sizes, load, options);
   EXPECT_EQ(asked, (std::vector<int64_t>{0, 1, 2, 3, 4}));
   ASSERT_EQ(done.size(), 12u);
@@ -109,7 +109,7 @@ TEST(NvsModel, ViewsCanBeLoadedAPieceAtATime) {
   };
   EXPECT_TRUE(view(*state).equal(view(*whole)));
 
-  const std::vector<ViewSize> other(5, {8, 12});
+  const std::vector<io::ImageSize> other(5, {8, 12});
   EXPECT_SENTENCE(model->reconstruct(other, load), "image 0 has shape [3, 8, 8], expected [3, 8, 12]");
   const auto too_few = [&](int64_t first, int64_t) { return load(first, 1); };
   EXPECT_SENTENCE(model->reconstruct(sizes, too_few, options), "1 images were loaded, expected 2");

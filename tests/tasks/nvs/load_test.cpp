@@ -12,17 +12,12 @@ namespace lact::tasks::nvs {
 namespace {
 
 using lact::testing::make_nvs;
+using lact::testing::scene_of_noise;
 using lact::testing::TemporaryFolder;
 using lact::testing::tiny_nvs;
-using lact::testing::tiny_scene;
 
 void save_some_scene(const std::string& file, const Loaded& nvs, const std::string& model_path) {
-  const auto views = tiny_scene(2, 8, 8);
-  models::NvsScene scene;
-  scene.state = nvs.model->reconstruct(views.list(), views.intrinsics, views.camera_to_world);
-  scene.intrinsics = views.intrinsics;
-  scene.camera_to_world = views.camera_to_world;
-  scene.sizes.assign(2, {8, 8});
+  models::NvsScene scene = scene_of_noise(*nvs.model);
   scene.model_path = model_path;
   models::save_scene(file, scene, nvs.fingerprint);
 }
@@ -49,13 +44,13 @@ TEST(LoadNvs, SaysWhatTheModelWasTrainedOn) {
   const TemporaryFolder folder;
   const auto model = make_nvs(tiny_nvs());
   models::save_nvs(folder / "trained", *model, at::kFloat,
-                   {.image_size = models::ViewSize{8, 12}, .frame = "object"});
+                   {.image_size = io::ImageSize{8, 12}, .frame = "object"});
   const Loaded trained = load(folder / "trained");
-  EXPECT_EQ(trained_size(trained), (models::ViewSize{8, 12}));
+  EXPECT_EQ(trained_size(trained), (io::ImageSize{8, 12}));
   EXPECT_EQ(trained_frame(trained), data::FrameChoice::object);
   models::save_nvs(folder / "silent", *model);
   const Loaded silent = load(folder / "silent");
-  EXPECT_EQ(trained_size(silent), (models::ViewSize{256, 256}));
+  EXPECT_EQ(trained_size(silent), (io::ImageSize{256, 256}));
   EXPECT_EQ(trained_frame(silent), data::FrameChoice::mean_pose);
 }
 

@@ -30,7 +30,7 @@ Mat3 Draw::rotation() {
   }
 }
 
-Mat3 Draw::turn() {
+Mat3 Draw::rotation_about_z() {
   while (true) {
     const Vec3 point{between(-1, 1), between(-1, 1), 0};
     const float square = dot(point, point);

@@ -30,7 +30,7 @@ class Draw {
   /// Evenly over all rotations.
   Mat3 rotation();
   /// By any angle about z.
-  Mat3 turn();
+  Mat3 rotation_about_z();
 
   /// Any colour as shown, dull ones and vivid ones, none quite black.
   Vec3 colour();

@@ -34,7 +34,7 @@ void strew_about(Scene& scene, Draw& draw) {
 /// A plate at this height, or endless ground.
 void lay_ground(Scene& scene, Draw& draw, float height) {
   Placement placement;
-  placement.rotation = draw.turn();
+  placement.rotation = draw.rotation_about_z();
   if (draw.chance(0.25)) {
     placement.centre = {0, 0, height};
     const int material = add_material(scene, draw, placement);
@@ -66,7 +66,7 @@ void set_table(Scene& scene, Draw& draw) {
     Placement placement;
     placement.half = random_half(draw, 0.16, 0.34, 1.5);
     placement.half.z = std::fmin(placement.half.z * draw.between(0.8, 1.8), 0.5F);
-    placement.rotation = draw.turn();
+    placement.rotation = draw.rotation_about_z();
     const Vec3 spot = draw.in_ball() * 0.62F;
     const float radius = flat_length(placement.half.x, placement.half.y);
     const bool free = std::none_of(taken.begin(), taken.end(), [&](const Taken& other) {
@@ -89,7 +89,7 @@ void stack(Scene& scene, Draw& draw) {
     const float thin = half_height * draw.between(0.6, 1.1);
     const float wide = draw.between(0.22, 0.56);
     placement.half = {wide, wide * draw.factor(1.4), thin};
-    placement.rotation = draw.turn();
+    placement.rotation = draw.rotation_about_z();
     placement.centre = {draw.between(-0.1, 0.1), draw.between(-0.1, 0.1), height + thin};
     height += 2 * thin;
     add_part(scene, draw, placement);
@@ -138,7 +138,7 @@ void build_figure(Scene& scene, Draw& draw) {
     add_part(scene, draw, crest);
   }
   // Figures face every way: patterns stay where they are, which is as good.
-  const Mat3 turn = draw.turn();
+  const Mat3 turn = draw.rotation_about_z();
   for (size_t i = solids_before; i < scene.solids.size(); ++i) {
     for (Convex* convex : {&scene.solids[i].body, &scene.solids[i].tool}) {
       convex->to_form = convex->to_form * turn.transposed();
@@ -180,7 +180,7 @@ Scene mesh_scene(std::shared_ptr<const Mesh> mesh, uint64_t seed) {
   choose_background(scene, draw, 0.7);
   add_lights(scene, draw);
   MeshInstance instance;
-  instance.to_world = draw.turn();
+  instance.to_world = draw.rotation_about_z();
   if (draw.chance(0.3)) instance.to_world = instance.to_world * Mat3{{-1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   std::array<Vec3, 3> channels = {Vec3{1, 0, 0}, Vec3{0, 1, 0}, Vec3{0, 0, 1}};
   if (draw.chance(0.3)) {
@@ -195,7 +195,7 @@ Scene mesh_scene(std::shared_ptr<const Mesh> mesh, uint64_t seed) {
   instance.mesh = std::move(mesh);
   if (draw.chance(0.25)) {
     Placement plate;
-    plate.rotation = draw.turn();
+    plate.rotation = draw.rotation_about_z();
     const float thickness = draw.between(0.01, 0.04);
     plate.half = {draw.between(0.7, 1.0), draw.between(0.7, 1.0), thickness};
     plate.centre = {0, 0, instance.mesh->lowest - thickness - 0.002F};

@@ -5,7 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/tasks/lm/evaluation/text_score.h"
 
-namespace lact::eval {
+namespace lact::tasks::lm {
 
 namespace {
 
@@ -66,8 +66,8 @@ PositionLoss position_loss(const std::string& name, std::shared_ptr<models::Lang
   return result;
 }
 
-Plot position_loss_plot(const std::vector<PositionLoss>& losses) {
-  Plot plot;
+eval::Plot position_loss_plot(const std::vector<PositionLoss>& losses) {
+  eval::Plot plot;
   plot.title = "Loss against position";
   plot.x_label = "position in the sequence, tokens";
   plot.y_label = "loss, nats per token";
@@ -77,4 +77,4 @@ Plot position_loss_plot(const std::vector<PositionLoss>& losses) {
   return plot;
 }
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::lm

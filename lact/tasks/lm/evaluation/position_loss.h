@@ -10,7 +10,7 @@
 #include "lact/eval/plot.h"
 #include "lact/models/lm/model.h"
 
-namespace lact::eval {
+namespace lact::tasks::lm {
 
 struct PositionLossOptions {
   int64_t length = 8192;
@@ -37,6 +37,6 @@ PositionLoss position_loss(const std::string& name, std::shared_ptr<models::Lang
                            const data::TokenArray& tokens, const PositionLossOptions& options,
                            const std::function<void(int64_t done, int64_t total)>& on_progress = {});
 
-Plot position_loss_plot(const std::vector<PositionLoss>& losses);
+eval::Plot position_loss_plot(const std::vector<PositionLoss>& losses);
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::lm

@@ -7,7 +7,7 @@
 #include "lact/base/error.h"
 #include "lact/base/random.h"
 
-namespace lact::eval {
+namespace lact::tasks::lm {
 
 namespace {
 
@@ -70,8 +70,8 @@ Recall recall(const std::string& name, models::LanguageModel& model, const data:
   return result;
 }
 
-Plot recall_plot(const std::vector<Recall>& recalls, int64_t window) {
-  Plot plot;
+eval::Plot recall_plot(const std::vector<Recall>& recalls, int64_t window) {
+  eval::Plot plot;
   plot.title = "Recall against distance";
   plot.x_label = "tokens since the answer was mentioned last";
   plot.y_label = "right answers, %";
@@ -79,7 +79,7 @@ Plot recall_plot(const std::vector<Recall>& recalls, int64_t window) {
   plot.y_min = 0;
   plot.y_max = 100;
   for (const auto& one : recalls) {
-    Series series{one.name, {}, {}};
+    eval::Series series{one.name, {}, {}};
     for (const auto& bucket : one.buckets) {
       series.x.push_back(double(bucket.begin));
       series.y.push_back(100 * bucket.accuracy());
@@ -96,4 +96,4 @@ Plot recall_plot(const std::vector<Recall>& recalls, int64_t window) {
   return plot;
 }
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::lm

@@ -9,7 +9,7 @@
 #include "lact/eval/plot.h"
 #include "lact/models/lm/model.h"
 
-namespace lact::eval {
+namespace lact::tasks::lm {
 
 struct RecallOptions {
   int64_t length = 1024;
@@ -44,6 +44,6 @@ Recall recall(const std::string& name, models::LanguageModel& model, const data:
               const data::RecallTextOptions& text, const RecallOptions& options);
 
 /// With an upright line where the window ends.
-Plot recall_plot(const std::vector<Recall>& recalls, int64_t window);
+eval::Plot recall_plot(const std::vector<Recall>& recalls, int64_t window);
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::lm

@@ -5,7 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/base/random.h"
 
-namespace lact::eval::ruler {
+namespace lact::tasks::lm::ruler {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::vector<Example> make_examples(const Task& task, const Material& material, i
   return examples;
 }
 
-}  // namespace lact::eval::ruler
+}  // namespace lact::tasks::lm::ruler

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace lact::eval::ruler {
+namespace lact::tasks::lm::ruler {
 
 enum class Haystack { noise, essay };  // one line over and over; prose
 enum class Value { number, uuid };     // seven digits; version 4, lower case
@@ -74,4 +74,4 @@ double score(const std::string& prediction, const std::vector<std::string>& answ
 /// The mean of the examples' scores in per cent, to two decimals.
 double task_score(const std::vector<double>& scores);
 
-}  // namespace lact::eval::ruler
+}  // namespace lact::tasks::lm::ruler

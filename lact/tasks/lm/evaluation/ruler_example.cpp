@@ -7,7 +7,7 @@
 #include "lact/data/text/sentences.h"
 #include "lact/tasks/lm/evaluation/ruler.h"
 
-namespace lact::eval::ruler {
+namespace lact::tasks::lm::ruler {
 
 namespace {
 
@@ -161,7 +161,7 @@ std::string noise_context(const std::vector<std::string>& needles, int64_t lines
 
 std::string essay_context(const Material& material, const std::vector<std::string>& needles, int64_t words,
                           Random& random) {
-  const std::vector<std::string> sentences = split_sentences(take_words(material.essay, words));
+  const std::vector<std::string> sentences = data::split_sentences(take_words(material.essay, words));
   LACT_CHECK(needles.size() <= kDepths, "{} needles do not fit {} different depths", needles.size(), kDepths);
   std::vector<int64_t> places = draw_ascending(static_cast<int64_t>(needles.size()), kDepths, random);
   for (int64_t& place : places) {
@@ -193,4 +193,4 @@ Example make_example(const Task& task, const Material& material, int64_t haystac
   return example;
 }
 
-}  // namespace lact::eval::ruler
+}  // namespace lact::tasks::lm::ruler

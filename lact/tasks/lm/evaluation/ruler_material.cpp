@@ -6,7 +6,7 @@
 #include "lact/data/text/haystack.h"
 #include "lact/tasks/lm/evaluation/ruler.h"
 
-namespace lact::eval::ruler {
+namespace lact::tasks::lm::ruler {
 
 namespace {
 
@@ -56,4 +56,4 @@ Material read_material(const std::string& essay_path, const std::string& adjecti
   return result;
 }
 
-}  // namespace lact::eval::ruler
+}  // namespace lact::tasks::lm::ruler

@@ -5,7 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/tasks/lm/evaluation/ruler.h"
 
-namespace lact::eval::ruler {
+namespace lact::tasks::lm::ruler {
 
 namespace {
 
@@ -36,4 +36,4 @@ double task_score(const std::vector<double>& scores) {
   return std::round(mean * 1e4) / 1e2;
 }
 
-}  // namespace lact::eval::ruler
+}  // namespace lact::tasks::lm::ruler

@@ -5,7 +5,7 @@
 #include "lact/base/options.h"
 #include "lact/tasks/lm/evaluation/ruler.h"
 
-namespace lact::eval::ruler {
+namespace lact::tasks::lm::ruler {
 
 namespace {
 
@@ -46,4 +46,4 @@ const Task& task(const std::string& name) {
   fail("there is no task {}; did you mean {}?", name, names[static_cast<size_t>(similar - lowered.begin())]);
 }
 
-}  // namespace lact::eval::ruler
+}  // namespace lact::tasks::lm::ruler

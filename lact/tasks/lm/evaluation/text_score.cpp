@@ -4,7 +4,7 @@
 
 #include "lact/models/lm/loss.h"
 
-namespace lact::eval {
+namespace lact::tasks::lm {
 
 void TextScorer::read(std::span<const int64_t> tokens, const OnLosses& on_losses) {
   if (tokens.empty()) return;
@@ -28,4 +28,4 @@ void TextScorer::read(std::span<const int64_t> tokens, const OnLosses& on_losses
   });
 }
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::lm

@@ -5,7 +5,7 @@
 
 #include "lact/models/lm/stream.h"
 
-namespace lact::eval {
+namespace lact::tasks::lm {
 
 /// Losses of the next tokens, as a stream reads on.
 class TextScorer {
@@ -29,4 +29,4 @@ class TextScorer {
   int64_t scored_ = 0;
 };
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::lm

@@ -5,7 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/ops/losses/losses.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 
 ImageScores score_images(const at::Tensor& rendered, const at::Tensor& truth, const models::Lpips* lpips) {
   LACT_CHECK(rendered.dim() == 4 && rendered.sizes() == truth.sizes() && rendered.size(0) > 0,
@@ -21,4 +21,4 @@ ImageScores score_images(const at::Tensor& rendered, const at::Tensor& truth, co
   return scores;
 }
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

@@ -7,7 +7,7 @@
 
 #include "lact/models/lpips/lpips.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 
 struct ImageScores {
   double psnr = 0;              ///< decibels
@@ -20,4 +20,4 @@ struct ImageScores {
 ImageScores score_images(const at::Tensor& rendered, const at::Tensor& truth,
                          const models::Lpips* lpips = nullptr);
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

@@ -11,7 +11,7 @@
 #include "lact/data/views/preprocess.h"
 #include "lact/io/picture_sheet.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 
 namespace {
 
@@ -19,7 +19,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-at::Tensor target_pictures(const data::TestScene& scene) {
+at::Tensor target_pictures(const data::TestViews& scene) {
   std::vector<at::Tensor> pictures;
   for (const int64_t target : scene.targets) pictures.push_back(scene.views.images[size_t(target)]);
   return at::stack(pictures);
@@ -46,13 +46,13 @@ at::Tensor comparison_sheet(const at::Tensor& truth, const std::vector<std::vect
 }
 
 /// What is built on first use (thread pools, packed weights) must not count as time of the first scene.
-void run_once(const std::vector<NamedNvs>& models, const data::TestScene& scene) {
-  data::TestScene one_target = scene;
+void run_once(const std::vector<NamedNvs>& models, const data::TestViews& scene) {
+  data::TestViews one_target = scene;
   one_target.targets.resize(1);
   for (const auto& model : models) guess_views(model, one_target, scene.inputs.begin()->first);
 }
 
-void check_sizes(const std::vector<NamedNvs>& models, const data::TestScene& scene) {
+void check_sizes(const std::vector<NamedNvs>& models, const data::TestViews& scene) {
   const at::Tensor& image = scene.views.images.front();
   for (const auto& model : models)
     data::check_patches(image.size(1), image.size(2), model.model->config().patch_size);
@@ -65,7 +65,7 @@ int64_t views_of(const data::TestCase& scene) {
 
 }  // namespace
 
-GuessedViews guess_views(const NamedNvs& model, const data::TestScene& scene, int64_t inputs) {
+GuessedViews guess_views(const NamedNvs& model, const data::TestViews& scene, int64_t inputs) {
   const auto found = scene.inputs.find(inputs);
   LACT_CHECK(found != scene.inputs.end(), "[view scores] the scene has no choice of {} input views", inputs);
   std::vector<data::Camera> cameras;
@@ -108,7 +108,7 @@ std::vector<ViewScore> view_scores(const std::vector<NamedNvs>& models,
   for (const auto& one : cases) {
     if (one.counts.empty()) continue;
     if (options.on_progress) options.on_progress(done, total, one.name);
-    const data::TestScene scene = one.load();
+    const data::TestViews scene = one.load();
     check_sizes(models, scene);
     if (!std::exchange(warm, true)) run_once(models, scene);
     const at::Tensor truth = target_pictures(scene);
@@ -130,4 +130,4 @@ std::vector<ViewScore> view_scores(const std::vector<NamedNvs>& models,
   return scores;
 }
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "lact/data/views/frame_choice.h"
-#include "lact/data/views/test_scene.h"
+#include "lact/data/views/test_views.h"
 #include "lact/eval/plot.h"
 #include "lact/models/nvs/model.h"
 #include "lact/tasks/nvs/evaluation/image_metrics.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 
 struct NamedNvs {
   std::string name;
@@ -28,7 +28,7 @@ struct GuessedViews {
   double reconstruct_seconds = 0;
   double render_seconds = 0;  ///< per view
 };
-GuessedViews guess_views(const NamedNvs& model, const data::TestScene& scene, int64_t inputs);
+GuessedViews guess_views(const NamedNvs& model, const data::TestViews& scene, int64_t inputs);
 
 /// One model on one scene with a number of input views.
 struct ViewScore {
@@ -71,11 +71,11 @@ struct ViewSummary {
 std::vector<ViewSummary> summarize(const std::vector<ViewScore>& scores);
 
 /// PSNR of one group against the number of input views, a line for each model.
-Plot view_psnr_plot(const std::vector<ViewSummary>& summaries, const std::string& group);
+eval::Plot view_psnr_plot(const std::vector<ViewSummary>& summaries, const std::string& group);
 
 /// Times over all groups against the number of input views. LaCT reads in linear time and renders in constant
 /// time; full attention takes quadratic and linear time.
-Plot reconstruct_time_plot(const std::vector<ViewScore>& scores);
-Plot render_time_plot(const std::vector<ViewScore>& scores);
+eval::Plot reconstruct_time_plot(const std::vector<ViewScore>& scores);
+eval::Plot render_time_plot(const std::vector<ViewScore>& scores);
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

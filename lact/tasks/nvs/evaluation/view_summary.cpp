@@ -3,7 +3,7 @@
 
 #include "lact/tasks/nvs/evaluation/view_scores.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 
 namespace {
 
@@ -40,14 +40,14 @@ ViewSummary summary_of(const std::vector<const ViewScore*>& scores) {
   return summary;
 }
 
-Plot summary_plot(const std::vector<ViewSummary>& summaries, const std::string& title,
-                  const std::string& y_label, const std::function<double(const ViewSummary&)>& value) {
-  Plot plot;
+eval::Plot summary_plot(const std::vector<ViewSummary>& summaries, const std::string& title,
+                        const std::string& y_label, const std::function<double(const ViewSummary&)>& value) {
+  eval::Plot plot;
   plot.title = title;
   plot.x_label = "input views";
   plot.y_label = y_label;
   for (const auto& model : in_order(summaries, [](const auto& one) { return one.model; })) {
-    Series series{model, {}, {}};
+    eval::Series series{model, {}, {}};
     for (const auto& one : summaries) {
       if (one.model != model) continue;
       series.x.push_back(static_cast<double>(one.inputs));
@@ -58,10 +58,10 @@ Plot summary_plot(const std::vector<ViewSummary>& summaries, const std::string& 
   return plot;
 }
 
-Plot time_plot(std::vector<ViewScore> scores, const std::string& title, const std::string& y_label,
-               double ViewSummary::*seconds) {
+eval::Plot time_plot(std::vector<ViewScore> scores, const std::string& title, const std::string& y_label,
+                     double ViewSummary::*seconds) {
   for (auto& score : scores) score.group = "";
-  Plot plot =
+  eval::Plot plot =
       summary_plot(summarize(scores), title, y_label, [&](const ViewSummary& one) { return one.*seconds; });
   plot.y_min = 0;
   return plot;
@@ -82,22 +82,22 @@ std::vector<ViewSummary> summarize(const std::vector<ViewScore>& scores) {
   return summaries;
 }
 
-Plot view_psnr_plot(const std::vector<ViewSummary>& summaries, const std::string& group) {
+eval::Plot view_psnr_plot(const std::vector<ViewSummary>& summaries, const std::string& group) {
   std::vector<ViewSummary> members;
   std::copy_if(summaries.begin(), summaries.end(), std::back_inserter(members),
                [&](const ViewSummary& one) { return one.group == group; });
-  Plot plot = summary_plot(members, group, "PSNR of unseen views, dB",
-                           [](const auto& one) { return one.images.psnr; });
+  eval::Plot plot = summary_plot(members, group, "PSNR of unseen views, dB",
+                                 [](const auto& one) { return one.images.psnr; });
   plot.log_x = true;
   return plot;
 }
 
-Plot reconstruct_time_plot(const std::vector<ViewScore>& scores) {
+eval::Plot reconstruct_time_plot(const std::vector<ViewScore>& scores) {
   return time_plot(scores, "Reading a scene", "seconds", &ViewSummary::reconstruct_seconds);
 }
 
-Plot render_time_plot(const std::vector<ViewScore>& scores) {
+eval::Plot render_time_plot(const std::vector<ViewScore>& scores) {
   return time_plot(scores, "Rendering a view", "seconds per view", &ViewSummary::render_seconds);
 }
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

@@ -5,7 +5,7 @@
 
 #include "lact/base/error.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 namespace {
 
@@ -112,4 +112,4 @@ nlohmann::ordered_json camera_json(const data::Camera& camera) {
           {"camera_to_world", camera.camera_to_world}};
 }
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

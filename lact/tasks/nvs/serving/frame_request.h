@@ -10,7 +10,7 @@
 
 #include "lact/data/views/camera.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 struct FrameLimits {
   int64_t max_side = 2048;
@@ -28,4 +28,4 @@ FrameRequest parse_frame_request(const std::string& message, const FrameLimits& 
 /// The camera in the words above.
 nlohmann::ordered_json camera_json(const data::Camera& camera);
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

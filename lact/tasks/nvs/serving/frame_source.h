@@ -9,7 +9,7 @@
 
 #include "lact/data/views/camera.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 struct SceneDescription {
   std::string name;                   ///< shown as the title, such as the scene's file
@@ -27,4 +27,4 @@ class FrameSource {
   virtual at::Tensor render(const data::Camera& camera) = 0;
 };
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

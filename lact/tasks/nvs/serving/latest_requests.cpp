@@ -1,6 +1,6 @@
 #include "lact/tasks/nvs/serving/latest_requests.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 void LatestRequests::open(Page page) {
   const std::lock_guard lock(mutex_);
@@ -54,4 +54,4 @@ std::map<LatestRequests::Page, LatestRequests::Place>::iterator LatestRequests::
   return best;
 }
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

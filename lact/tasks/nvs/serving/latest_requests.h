@@ -11,7 +11,7 @@
 
 #include "lact/tasks/nvs/serving/frame_request.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 /// A page has at most one request that waits, and at most one frame under way; a newer request takes the
 /// place of the one that waits. Pages take turns. Every function may be called by any thread.
@@ -47,4 +47,4 @@ class LatestRequests {
   uint64_t clock_ = 0;
 };
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

@@ -11,13 +11,16 @@
 #include "lact/base/log.h"
 #include "lact/io/jpeg.h"
 #include "lact/serve/same_site.h"
-#include "lact/tasks/nvs/serving/viewer_page.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr unsigned char kViewerPage[] = {
+#include "lact/tasks/nvs/serving/viewer_page.inc"
+};
 
 constexpr std::chrono::milliseconds kBetweenQuestions{100};
 constexpr const char* kFramesPath = "/frames";
@@ -62,24 +65,24 @@ Viewer::Viewer(FrameSource& source, ViewerOptions options)
   server_.start();
 }
 
-ServerHandlers Viewer::handlers() {
-  ServerHandlers handlers;
-  handlers.get = [](const std::string& path) -> HttpResponse {
+serve::ServerHandlers Viewer::handlers() {
+  serve::ServerHandlers handlers;
+  handlers.get = [](const std::string& path) -> serve::HttpResponse {
     if (path != "/") return {404, "text/plain; charset=utf-8", "There is nothing here; the viewer is at /\n"};
     return {200, "text/html; charset=utf-8", std::string(viewer_page())};
   };
   handlers.accepts_socket = [](const std::string& path) { return path == kFramesPath; };
-  handlers.opened = [this](Peer peer) {
+  handlers.opened = [this](serve::Peer peer) {
     requests_.open(peer);
     server_.send_text(peer, scene_json_);
   };
-  handlers.closed = [this](Peer peer) { requests_.close(peer); };
-  handlers.received = [this](Peer peer, const std::string& message) { receive(peer, message); };
-  handlers.sent_all = [this](Peer peer) { requests_.finish(peer); };
+  handlers.closed = [this](serve::Peer peer) { requests_.close(peer); };
+  handlers.received = [this](serve::Peer peer, const std::string& message) { receive(peer, message); };
+  handlers.sent_all = [this](serve::Peer peer) { requests_.finish(peer); };
   return handlers;
 }
 
-void Viewer::receive(Peer peer, const std::string& message) {
+void Viewer::receive(serve::Peer peer, const std::string& message) {
   try {
     requests_.put(peer, parse_frame_request(message, limits_));
   } catch (const std::exception& error) {
@@ -120,11 +123,13 @@ std::string Viewer::frame(const FrameRequest& request) {
          io::encode_jpeg(image, options_.jpeg_quality);
 }
 
+std::string_view viewer_page() { return {reinterpret_cast<const char*>(kViewerPage), sizeof(kViewerPage)}; }
+
 int run_viewer(FrameSource& source, const ViewerOptions& options) {
   const Interrupt interrupt;
   Viewer viewer(source, options);
   std::cout << "viewer: " << viewer.url() << std::endl;
-  if (!is_loopback(options.server.host)) {
+  if (!serve::is_loopback(options.server.host)) {
     log::warn("[viewer] everyone who can reach {} over the network can use the viewer", options.server.host);
   }
   log::info("open it in a browser; Ctrl-C stops");
@@ -132,4 +137,4 @@ int run_viewer(FrameSource& source, const ViewerOptions& options) {
   return 0;
 }
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

@@ -3,16 +3,17 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "lact/serve/http_server.h"
 #include "lact/tasks/nvs/serving/frame_request.h"
 #include "lact/tasks/nvs/serving/frame_source.h"
 #include "lact/tasks/nvs/serving/latest_requests.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 
 struct ViewerOptions {
-  ServerOptions server;
+  serve::ServerOptions server;
   int64_t max_side = 2048;  ///< of a frame
   int jpeg_quality = 90;
 };
@@ -35,20 +36,23 @@ class Viewer {
   std::string url() const { return server_.url(); }
 
  private:
-  void receive(Peer peer, const std::string& message);
+  void receive(serve::Peer peer, const std::string& message);
   std::string frame(const FrameRequest& request);
-  ServerHandlers handlers();
+  serve::ServerHandlers handlers();
 
   FrameSource& source_;
   const ViewerOptions options_;
   FrameLimits limits_;
   std::string scene_json_;
   LatestRequests requests_;
-  HttpServer server_;  // last: its thread uses everything above
+  serve::HttpServer server_;  // last: its thread uses everything above
 };
+
+/// The page: web/dist/viewer.html, as it is in the program.
+std::string_view viewer_page();
 
 /// Prints "viewer: http://127.0.0.1:PORT/" to stdout and serves until Ctrl-C. Returns the program's exit
 /// code.
 int run_viewer(FrameSource& source, const ViewerOptions& options);
 
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

@@ -11,7 +11,7 @@
 #include "lact/models/video/loss.h"
 #include "lact/ops/random/gaussian_noise.h"
 
-namespace lact::eval {
+namespace lact::tasks::video {
 
 namespace {
 
@@ -134,9 +134,9 @@ DenoisingScore denoising_score(const NamedDenoiser& denoiser, const data::ClipSo
   return score;
 }
 
-Plot denoising_plot(const std::vector<DenoisingScore>& scores, const std::vector<double>& timesteps,
-                    std::optional<int64_t> timestep) {
-  Plot plot;
+eval::Plot denoising_plot(const std::vector<DenoisingScore>& scores, const std::vector<double>& timesteps,
+                          std::optional<int64_t> timestep) {
+  eval::Plot plot;
   plot.title = timestep ? fmt::format("Denoising loss at timestep {:g}", timesteps.at(size_t(*timestep)))
                         : fmt::format("Denoising loss, mean of timesteps {:g}", fmt::join(timesteps, ", "));
   plot.x_label = "chunk";
@@ -148,13 +148,13 @@ Plot denoising_plot(const std::vector<DenoisingScore>& scores, const std::vector
   return plot;
 }
 
-Plot reappearance_plot(const std::vector<DenoisingScore>& scores) {
-  Plot plot;
+eval::Plot reappearance_plot(const std::vector<DenoisingScore>& scores) {
+  eval::Plot plot;
   plot.title = "Error where things come back";
   plot.x_label = "whole chunks that the thing was away";
   plot.y_label = "mean squared error";
   for (const DenoisingScore& score : scores) {
-    Series series;
+    eval::Series series;
     series.name = score.name;
     for (const auto& [gap, error] : score.all_reappearance().by_gap()) {
       series.x.push_back(double(gap));
@@ -165,4 +165,4 @@ Plot reappearance_plot(const std::vector<DenoisingScore>& scores) {
   return plot;
 }
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::video

@@ -15,7 +15,7 @@
 #include "lact/models/video/denoising.h"
 #include "lact/models/video/text.h"
 
-namespace lact::eval {
+namespace lact::tasks::video {
 
 /// The velocity of every chunk of problem.clean, given the true ones before it.
 using Denoiser = std::function<at::Tensor(const models::DenoisingProblem& problem,
@@ -68,10 +68,10 @@ DenoisingScore denoising_score(const NamedDenoiser& denoiser, const data::ClipSo
                                const std::function<void(int64_t done, int64_t total)>& on_progress = {});
 
 /// Against the chunk's number: mean over the timesteps, or at the one with this index.
-Plot denoising_plot(const std::vector<DenoisingScore>& scores, const std::vector<double>& timesteps,
-                    std::optional<int64_t> timestep = {});
+eval::Plot denoising_plot(const std::vector<DenoisingScore>& scores, const std::vector<double>& timesteps,
+                          std::optional<int64_t> timestep = {});
 
 /// Error where things come back, against the chunks that they were away.
-Plot reappearance_plot(const std::vector<DenoisingScore>& scores);
+eval::Plot reappearance_plot(const std::vector<DenoisingScore>& scores);
 
-}  // namespace lact::eval
+}  // namespace lact::tasks::video

@@ -11,7 +11,7 @@
 #include "support/errors.h"
 #include "support/temporary_folder.h"
 
-namespace lact::eval::ruler {
+namespace lact::tasks::lm::ruler {
 namespace {
 
 using ::testing::ElementsAre;
@@ -384,4 +384,4 @@ TEST(Ruler, TaskScoreIsAMeanInPerCentWithTwoDecimals) {
 }
 
 }  // namespace
-}  // namespace lact::eval::ruler
+}  // namespace lact::tasks::lm::ruler

@@ -8,7 +8,7 @@
 #include "support/temporary_folder.h"
 #include "support/tiny_lm.h"
 
-namespace lact::eval {
+namespace lact::tasks::lm {
 namespace {
 
 using lact::testing::make_lm;
@@ -73,4 +73,4 @@ TEST(TextScore, AnUntrainedModelRecallsByChance) {
 }
 
 }  // namespace
-}  // namespace lact::eval
+}  // namespace lact::tasks::lm

@@ -5,7 +5,7 @@
 
 #include "support/errors.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 namespace {
 
 TEST(ImageMetrics, HandComputedValues) {
@@ -33,4 +33,4 @@ TEST(ImageMetrics, MistakesAreSentences) {
 }
 
 }  // namespace
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

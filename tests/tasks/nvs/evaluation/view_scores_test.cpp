@@ -11,7 +11,7 @@
 #include "support/errors.h"
 #include "support/tiny_nvs.h"
 
-namespace lact::eval {
+namespace lact::tasks::nvs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -44,7 +44,7 @@ TEST(ViewScores, EqualADirectComputation) {
   ASSERT_THAT(scores, SizeIs(2 * 2 * 2));
   size_t next = 0;
   for (const auto& one : cases) {
-    const data::TestScene scene = one.load();
+    const data::TestViews scene = one.load();
     for (const auto& [name, model, choice] : models) {
       for (const int64_t count : {1, 3}) {
         std::vector<at::Tensor> images;
@@ -83,7 +83,7 @@ TEST(ViewScores, EqualADirectComputation) {
 
 TEST(ViewScores, InputsMatterAndTargetsAreNotRead) {
   const NamedNvs model = two_models()[0];
-  data::TestScene scene = data::procedural_cases(1, small_test())[0].load();
+  data::TestViews scene = data::procedural_cases(1, small_test())[0].load();
   const at::Tensor before = guess_views(model, scene, 3).pictures;
   for (const int64_t target : scene.targets)
     scene.views.images[target] = at::zeros_like(scene.views.images[target]);
@@ -96,7 +96,7 @@ TEST(ViewScores, InputsMatterAndTargetsAreNotRead) {
 
 TEST(ViewScores, CoordinatesAreThoseOfTheModelsTraining) {
   NamedNvs model = two_models()[0];
-  data::TestScene scene = data::procedural_cases(1, small_test())[0].load();
+  data::TestViews scene = data::procedural_cases(1, small_test())[0].load();
   const auto guess = [&](data::FrameChoice choice) {
     model.frame = choice;
     return guess_views(model, scene, 3).pictures;
@@ -167,7 +167,7 @@ TEST(ViewScores, SheetsShowTheTruthAndWhatEachModelGuessed) {
   ASSERT_THAT(sheets, SizeIs(1));
   constexpr int64_t kGap = 2, kStep = 16 + kGap;  // of io::picture_sheet
   ASSERT_EQ(sheets[0].sizes(), (std::vector<int64_t>{4 * kStep - kGap, 3 * kStep - kGap, 3}));
-  const data::TestScene scene = cases[0].load();
+  const data::TestViews scene = cases[0].load();
   const auto expect_at = [&](int64_t row, int64_t column, const at::Tensor& picture) {
     EXPECT_TRUE(
         at::equal(sheets[0].narrow(0, row * kStep, 16).narrow(1, column * kStep, 16), io::to_bytes(picture)))
@@ -212,12 +212,12 @@ TEST(ViewScores, SummariesAreMeansOfScoresAndMediansOfTimes) {
 }
 
 TEST(ViewScores, PlotsHaveALinePerModel) {
-  const Plot psnr = view_psnr_plot(summarize(written_scores()), "cubes");
+  const eval::Plot psnr = view_psnr_plot(summarize(written_scores()), "cubes");
   ASSERT_THAT(psnr.series, SizeIs(2));
   EXPECT_EQ(psnr.series[1].name, "a");
   EXPECT_THAT(psnr.series[1].x, ElementsAre(1, 2));
   EXPECT_THAT(psnr.series[1].y, ElementsAre(8, ::testing::DoubleNear(14, 1e-12)));
-  const Plot reading = reconstruct_time_plot(written_scores());
+  const eval::Plot reading = reconstruct_time_plot(written_scores());
   ASSERT_THAT(reading.series, SizeIs(2));
   EXPECT_EQ(reading.series[0].name, "b");
   EXPECT_THAT(reading.series[0].x, ElementsAre(2, 4));
@@ -226,4 +226,4 @@ TEST(ViewScores, PlotsHaveALinePerModel) {
 }
 
 }  // namespace
-}  // namespace lact::eval
+}  // namespace lact::tasks::nvs

@@ -4,7 +4,7 @@
 
 #include "support/errors.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 namespace {
 
 nlohmann::json good_request() {
@@ -113,4 +113,4 @@ TEST(FrameRequest, ThePoseMustBeARotationAndAPlace) {
 }
 
 }  // namespace
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

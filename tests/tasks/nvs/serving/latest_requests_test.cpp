@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -75,4 +75,4 @@ TEST(LatestRequests, TakeWakesUpForARequest) {
 }
 
 }  // namespace
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

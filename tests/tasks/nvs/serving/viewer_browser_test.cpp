@@ -13,7 +13,7 @@
 #include "support/running_viewer.h"
 #include "support/temporary_folder.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 namespace {
 
 /// The first of the names that is a program here, or "".
@@ -57,4 +57,4 @@ TEST(ViewerBrowser, DragsScrollsAndClicksAreFollowedWithoutAComplaint) {
 }
 
 }  // namespace
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

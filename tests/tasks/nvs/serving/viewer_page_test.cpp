@@ -1,4 +1,4 @@
-#include "lact/tasks/nvs/serving/viewer_page.h"
+#include "lact/tasks/nvs/serving/viewer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "support/temporary_folder.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(ViewerPage, NpmBuildsTheCommittedPage) {
 }
 
 }  // namespace
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

@@ -8,13 +8,12 @@
 #include <optional>
 #include <utility>
 
-#include "lact/tasks/nvs/serving/viewer_page.h"
 #include "support/errors.h"
 #include "support/painted_scene.h"
 #include "support/running_viewer.h"
 #include "support/web_client.h"
 
-namespace lact::serve {
+namespace lact::tasks::nvs {
 namespace {
 
 using nlohmann::json;
@@ -235,4 +234,4 @@ TEST(Viewer, ASceneWithoutCamerasIsRefused) {
 }
 
 }  // namespace
-}  // namespace lact::serve
+}  // namespace lact::tasks::nvs

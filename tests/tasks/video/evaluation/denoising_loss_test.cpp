@@ -8,7 +8,7 @@
 #include "support/errors.h"
 #include "support/tiny_video.h"
 
-namespace lact::eval {
+namespace lact::tasks::video {
 namespace {
 
 using ::testing::Each;
@@ -93,7 +93,7 @@ TEST(DenoisingLoss, ForgottenThingsAreErrorsWhereTheyComeBack) {
   EXPECT_LT(half.returning(), whole.returning() / 2);
   EXPECT_LT(whole.elsewhere(), whole.returning() / 10);
   EXPECT_GT(whole.ratio(), 10);
-  const Plot plot = reappearance_plot({score});
+  const eval::Plot plot = reappearance_plot({score});
   ASSERT_EQ(plot.series.size(), 1u);
   EXPECT_GE(plot.series[0].x.front(), 2);
 }
@@ -114,7 +114,7 @@ TEST(DenoisingLoss, TheSameClipsAndNoiseWhateverTheBatch) {
 
 TEST(DenoisingLoss, APlotHasALineForEachModel) {
   const DenoisingScore score = score_of(true_velocity);
-  const Plot plot = denoising_plot({score, score}, {500, 1000});
+  const eval::Plot plot = denoising_plot({score, score}, {500, 1000});
   EXPECT_EQ(plot.series.size(), 2u);
   EXPECT_EQ(plot.series[1].x, (std::vector<double>{1, 2, 3, 4, 5, 6}));
   EXPECT_THAT(plot.title, HasSubstr("500, 1000"));
@@ -132,4 +132,4 @@ TEST(DenoisingLoss, WhatCannotWorkIsRefused) {
 }
 
 }  // namespace
-}  // namespace lact::eval
+}  // namespace lact::tasks::video

@@ -1,4 +1,4 @@
-#include "lact/data/views/test_scene.h"
+#include "lact/data/views/test_views.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ TestOptions small_test() {
   return options;
 }
 
-void expect_fits(const TestScene& scene, const TestCase& wanted) {
+void expect_fits(const TestViews& scene, const TestCase& wanted) {
   EXPECT_THAT(scene.targets, SizeIs(size_t(wanted.targets)));
   ASSERT_EQ(scene.views.images.size(), scene.views.cameras.size());
   std::set<int64_t> used(scene.targets.begin(), scene.targets.end());
@@ -44,14 +44,14 @@ void expect_fits(const TestScene& scene, const TestCase& wanted) {
   EXPECT_EQ(*used.rbegin() + 1, int64_t(used.size()));
 }
 
-TEST(TestScene, ProceduralScenesSplitIntoTargetsAndInputs) {
+TEST(TestViews, ProceduralScenesSplitIntoTargetsAndInputs) {
   const auto cases = procedural_cases(2, small_test());
   ASSERT_THAT(cases, SizeIs(2));
   for (const auto& one : cases) {
     EXPECT_EQ(one.group, "procedural");
     EXPECT_THAT(one.counts, ElementsAre(2, 4));
     EXPECT_THAT(one.left_out, IsEmpty());
-    const TestScene scene = one.load();
+    const TestViews scene = one.load();
     expect_fits(scene, one);
     for (const auto& image : scene.views.images) EXPECT_EQ(image.sizes(), (std::vector<int64_t>{3, 16, 16}));
   }
@@ -59,17 +59,17 @@ TEST(TestScene, ProceduralScenesSplitIntoTargetsAndInputs) {
   EXPECT_THAT(procedural_cases(0, small_test()), IsEmpty());
 }
 
-TEST(TestScene, ASeedGivesTheSameSceneAgain) {
+TEST(TestViews, ASeedGivesTheSameSceneAgain) {
   auto options = small_test();
-  const TestScene scene = procedural_cases(1, options)[0].load();
-  const TestScene again = procedural_cases(3, options)[0].load();
+  const TestViews scene = procedural_cases(1, options)[0].load();
+  const TestViews again = procedural_cases(3, options)[0].load();
   EXPECT_TRUE(at::equal(at::stack(scene.views.images), at::stack(again.views.images)));
   EXPECT_EQ(scene.inputs, again.inputs);
   options.seed = 1;
   EXPECT_FALSE(at::equal(scene.views.images[0], procedural_cases(1, options)[0].load().views.images[0]));
 }
 
-TEST(TestScene, MeshesAreThoseThatTrainingHoldsOut) {
+TEST(TestViews, MeshesAreThoseThatTrainingHoldsOut) {
   const TemporaryFolder folder;
   for (const char* name : {"a.obj", "b.obj", "c.obj", "d.obj", "e.obj"})
     testing::write_file(folder / name, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\n");
@@ -90,7 +90,7 @@ TEST(TestScene, MeshesAreThoseThatTrainingHoldsOut) {
   EXPECT_SENTENCE(mesh_cases(config, small_test()), "none");
 }
 
-TEST(TestScene, PhotosAreReadAndTargetsAreEveryEighth) {
+TEST(TestViews, PhotosAreReadAndTargetsAreEveryEighth) {
   const TemporaryFolder folder;
   const auto photos = testing::write_photo_folder(folder / "fox", 18, 16, 24);
   auto options = small_test();
@@ -102,7 +102,7 @@ TEST(TestScene, PhotosAreReadAndTargetsAreEveryEighth) {
   EXPECT_EQ(cases[1].group, "fox (2)");
   EXPECT_THAT(cases[0].counts, ElementsAre(2, 15));
   EXPECT_THAT(cases[0].left_out, ElementsAre(16));
-  const TestScene scene = cases[0].load();
+  const TestViews scene = cases[0].load();
   expect_fits(scene, cases[0]);
   EXPECT_THAT(scene.targets, ElementsAre(0, 8, 16));
   ASSERT_THAT(scene.views.images, SizeIs(18));
@@ -114,19 +114,19 @@ TEST(TestScene, PhotosAreReadAndTargetsAreEveryEighth) {
   }
 }
 
-TEST(TestScene, OnlyPhotosThatAreUsedAreRead) {
+TEST(TestViews, OnlyPhotosThatAreUsedAreRead) {
   const TemporaryFolder folder;
   testing::write_photo_folder(folder / "fox", 18, 16, 16);
   auto options = small_test();
   options.counts = {2};
   options.targets = 1;
   const auto one = photo_cases({folder / "fox"}, {}, options)[0];
-  const TestScene scene = one.load();
+  const TestViews scene = one.load();
   expect_fits(scene, one);
   EXPECT_THAT(scene.views.images, SizeIs(3));
 }
 
-TEST(TestScene, TheTracersScenesAreObjectsAndPhotosAreMadeSo) {
+TEST(TestViews, TheTracersScenesAreObjectsAndPhotosAreMadeSo) {
   const TemporaryFolder folder;
   const auto photos = testing::write_photo_folder(folder / "fox", 10, 16, 16);
   const auto matrix = [](const SceneFrame& frame) {
@@ -139,7 +139,7 @@ TEST(TestScene, TheTracersScenesAreObjectsAndPhotosAreMadeSo) {
   EXPECT_THAT(found, ::testing::Pointwise(::testing::DoubleNear(1e-5), matrix(object_frame(photos.cameras))));
 }
 
-TEST(TestScene, MistakesAreSentences) {
+TEST(TestViews, MistakesAreSentences) {
   const TemporaryFolder folder;
   auto options = small_test();
   options.counts = {2, 0};

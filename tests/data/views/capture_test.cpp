@@ -1,4 +1,4 @@
-#include "lact/data/views/scene.h"
+#include "lact/data/views/capture.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -29,42 +29,42 @@ const char* const kEveryFormat[] = {
     "opencv_cameras.json", "transforms.json", "transforms_opencv_axes.json", "transforms_train.json",
     "colmap_text",         "colmap_binary",   "colmap_text/images.txt",      "colmap_binary/cameras.bin"};
 
-TEST(Scene, EveryFormatGivesTheSameCamerasAndPictures) {
+TEST(Capture, EveryFormatGivesTheSameCamerasAndPictures) {
   for (const char* name : kEveryFormat) {
     SCOPED_TRACE(name);
-    const Scene scene = load_scene(example(name));
-    ASSERT_EQ(scene.views.size(), 3u);
+    const Capture capture = load_capture(example(name));
+    ASSERT_EQ(capture.views.size(), 3u);
     const Pose poses[] = {{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, -3}, {0, 0, 0, 1}}},
                           {{{0, 0, -1, 3}, {0, 1, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 1}}},
                           {{{-1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, -1, 3}, {0, 0, 0, 1}}}};
     const char* files[] = {"left.png", "middle.png", "right.jpg"};
     for (size_t i = 0; i < 3; ++i) {
-      expect_same_camera(scene.views[i].camera, {8, 8, 10, 10, 4, 4, poses[i]}, 1e-12);
-      EXPECT_TRUE(scene.views[i].distortion.none());
-      EXPECT_TRUE(fs::equivalent(scene.views[i].image, example("images/") + files[i]))
-          << scene.views[i].image;
+      expect_same_camera(capture.views[i].camera, {8, 8, 10, 10, 4, 4, poses[i]}, 1e-12);
+      EXPECT_TRUE(capture.views[i].distortion.none());
+      EXPECT_TRUE(fs::equivalent(capture.views[i].image, example("images/") + files[i]))
+          << capture.views[i].image;
     }
   }
 }
 
-TEST(Scene, AFolderIsSearchedForItsCameras) {
-  EXPECT_EQ(load_scene(example("")).source, example("opencv_cameras.json"));
+TEST(Capture, AFolderIsSearchedForItsCameras) {
+  EXPECT_EQ(load_capture(example("")).source, example("opencv_cameras.json"));
   TemporaryFolder folder;
   fs::copy(example("images"), folder / "images");
-  EXPECT_SENTENCE(load_scene(folder / ""), "the folder holds no cameras: expected opencv_cameras.json");
+  EXPECT_SENTENCE(load_capture(folder / ""), "the folder holds no cameras: expected opencv_cameras.json");
   fs::create_directories(folder / "sparse");
   fs::copy(example("colmap_binary"), folder / "sparse/0");
-  EXPECT_EQ(load_scene(folder / "").views.size(), 3u);
+  EXPECT_EQ(load_capture(folder / "").views.size(), 3u);
   fs::copy(example("transforms_train.json"), folder / "transforms_train.json");
-  EXPECT_EQ(load_scene(folder / "").source, folder / "transforms_train.json");
-  EXPECT_SENTENCE(load_scene(folder / "nowhere"), "nowhere: no such file or folder");
+  EXPECT_EQ(load_capture(folder / "").source, folder / "transforms_train.json");
+  EXPECT_SENTENCE(load_capture(folder / "nowhere"), "nowhere: no such file or folder");
 }
 
-TEST(Scene, PicturesAreDecodedForTheChosenViews) {
-  const Scene scene = load_scene(example("opencv_cameras.json"));
-  const PosedImages loaded = load_views(scene, {2, 0}, 8, 8);
+TEST(Capture, PicturesAreDecodedForTheChosenViews) {
+  const Capture capture = load_capture(example("opencv_cameras.json"));
+  const PosedImages loaded = load_views(capture, {2, 0}, 8, 8);
   ASSERT_EQ(loaded.images.size(), 2u);
-  expect_same_camera(loaded.cameras[0], scene.views[2].camera, 1e-12);
+  expect_same_camera(loaded.cameras[0], capture.views[2].camera, 1e-12);
   // One colour: Y 160, Cb 100, Cr 150.
   const at::Tensor colour = loaded.images[0].mean(at::IntArrayRef{1, 2}) * 255;
   EXPECT_NEAR(colour[0].item<double>(), 191, 1);
@@ -74,13 +74,13 @@ TEST(Scene, PicturesAreDecodedForTheChosenViews) {
   EXPECT_EQ(loaded.images[1].slice(2, 0, 4).min().item<double>(), 1);
   EXPECT_TRUE(
       at::allclose(loaded.images[1].select(1, 5).select(1, 6) * 255, at::tensor({150.f, 180.f, 128.f})));
-  EXPECT_SENTENCE(load_views(scene, {3}, 8, 8), "view 3 was asked for, but the scene has 3 views");
+  EXPECT_SENTENCE(load_views(capture, {3}, 8, 8), "view 3 was asked for, but the scene has 3 views");
 }
 
-TEST(Scene, PicturesCanBeDecodedInPortions) {
-  const Scene scene = load_scene(example("opencv_cameras.json"));
-  const PosedImages all = load_views(scene, {0, 1, 2}, 4, 8);
-  ViewLoader loader(scene, 4, 8);
+TEST(Capture, PicturesCanBeDecodedInPortions) {
+  const Capture capture = load_capture(example("opencv_cameras.json"));
+  const PosedImages all = load_views(capture, {0, 1, 2}, 4, 8);
+  ViewLoader loader(capture, 4, 8);
   for (int64_t i = 0; i < 3; ++i) {
     const PosedImages one = loader.load(std::span(&i, 1));
     EXPECT_TRUE(one.images.at(0).equal(all.images[i]));
@@ -102,7 +102,7 @@ class OneFrame : public ::testing::Test {
     write_file(folder_ / "transforms.json", json_.dump());
     return folder_ / "transforms.json";
   }
-  Scene load(const SceneOptions& options = {}) { return load_scene(file(), options); }
+  Capture load(const CaptureOptions& options = {}) { return load_capture(file(), options); }
 
   TemporaryFolder folder_;
   Json json_;
@@ -173,46 +173,48 @@ TEST_F(OneFrame, MistakesAreASentenceThatNamesTheField) {
     json_[Json::json_pointer(pointer)] = value;
     return file();
   };
-  EXPECT_SENTENCE(load_scene(spoiled("/fl_x", 0)),
+  EXPECT_SENTENCE(load_capture(spoiled("/fl_x", 0)),
                   "frames.0: the focal length is 0, expected a number above 0");
-  EXPECT_SENTENCE(load_scene(spoiled("/fl_x", -3.5)), "the focal length is -3.5");
-  EXPECT_SENTENCE(load_scene(spoiled("/fl_x", "10")),
+  EXPECT_SENTENCE(load_capture(spoiled("/fl_x", -3.5)), "the focal length is -3.5");
+  EXPECT_SENTENCE(load_capture(spoiled("/fl_x", "10")),
                   "transforms.json: fl_x is \"10\", expected a finite number");
-  EXPECT_SENTENCE(load_scene(spoiled("/w", 8.5)),
+  EXPECT_SENTENCE(load_capture(spoiled("/w", 8.5)),
                   "w is 8.5, expected a whole number of pixels from 1 to 16384");
-  EXPECT_SENTENCE(load_scene(spoiled("/h", -1)), "h is -1, expected a whole number of pixels");
-  EXPECT_SENTENCE(load_scene(spoiled("/h", 1e300)), "expected a whole number of pixels");
-  EXPECT_SENTENCE(load_scene(spoiled("/frames", Json::array())), "frames is [], expected a list of frames");
-  EXPECT_SENTENCE(load_scene(spoiled("/frames/0", 7)), "frames.0 is 7, expected an object");
-  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/file_path", 7)),
+  EXPECT_SENTENCE(load_capture(spoiled("/h", -1)), "h is -1, expected a whole number of pixels");
+  EXPECT_SENTENCE(load_capture(spoiled("/h", 1e300)), "expected a whole number of pixels");
+  EXPECT_SENTENCE(load_capture(spoiled("/frames", Json::array())), "frames is [], expected a list of frames");
+  EXPECT_SENTENCE(load_capture(spoiled("/frames/0", 7)), "frames.0 is 7, expected an object");
+  EXPECT_SENTENCE(load_capture(spoiled("/frames/0/file_path", 7)),
                   "frames.0.file_path is 7, expected a string");
-  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/file_path", "b.png")),
+  EXPECT_SENTENCE(load_capture(spoiled("/frames/0/file_path", "b.png")),
                   "1 of 1 images do not exist, the first is " + folder_ / "b.png");
-  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/transform_matrix", {1, 2})), "expected 4 rows of 4 numbers");
-  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/transform_matrix/1", {0, "x", 0, 0})), "4 rows of 4 numbers");
-  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/transform_matrix/0/0", 3)),
+  EXPECT_SENTENCE(load_capture(spoiled("/frames/0/transform_matrix", {1, 2})),
+                  "expected 4 rows of 4 numbers");
+  EXPECT_SENTENCE(load_capture(spoiled("/frames/0/transform_matrix/1", {0, "x", 0, 0})),
+                  "4 rows of 4 numbers");
+  EXPECT_SENTENCE(load_capture(spoiled("/frames/0/transform_matrix/0/0", 3)),
                   "frames.0.transform_matrix is not a rotation and a position");
-  EXPECT_SENTENCE(load_scene(spoiled("/frames/0/transform_matrix/0/0", -1)), "mirrors the scene");
+  EXPECT_SENTENCE(load_capture(spoiled("/frames/0/transform_matrix/0/0", -1)), "mirrors the scene");
   json_ = good;
   frame().erase("transform_matrix");
   EXPECT_SENTENCE(load(), "frames.0 has no \"transform_matrix\"");
   for (const char* text : {"", "{", "[1, 2", "{\"frames\": [{\"file_path\": NaN}]}", "{\"fl_x\": 1e999}"}) {
     write_file(folder_ / "broken.json", text);
-    EXPECT_SENTENCE(load_scene(folder_ / "broken.json"), "broken.json: not valid JSON");
+    EXPECT_SENTENCE(load_capture(folder_ / "broken.json"), "broken.json: not valid JSON");
   }
   for (const char* text : {"{}", "[]", "7", "[{\"a\": 1}]"}) {
     write_file(folder_ / "other.json", text);
-    EXPECT_SENTENCE(load_scene(folder_ / "other.json"), "other.json: not a camera file");
+    EXPECT_SENTENCE(load_capture(folder_ / "other.json"), "other.json: not a camera file");
   }
   write_file(folder_ / "list.json", "[\"scene_a/opencv_cameras.json\"]");
-  EXPECT_SENTENCE(load_scene(folder_ / "list.json"),
+  EXPECT_SENTENCE(load_capture(folder_ / "list.json"),
                   "is a list of scenes, expected the camera file of one of them");
 }
 
 TEST_F(OneFrame, DeeplyNestedFilesAreASentence) {
   const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
   write_file(folder_ / "deep.json", "{\"frames\": [" + deep + "]}");
-  EXPECT_SENTENCE(load_scene(folder_ / "deep.json"), "frames.0 is a list of 1 entries, expected an object");
+  EXPECT_SENTENCE(load_capture(folder_ / "deep.json"), "frames.0 is a list of 1 entries, expected an object");
 }
 
 TEST_F(OneFrame, ViewsWithoutAPictureCanBeLeftOut) {
@@ -268,13 +270,13 @@ TEST(OpenCvCameras, MistakesNameTheView) {
     write_file(folder / "cameras.json", copy.dump());
     return folder / "cameras.json";
   };
-  EXPECT_SENTENCE(load_scene(spoiled("/1/fx", 0)), "cameras.json: view 1: the focal length is 0");
-  EXPECT_SENTENCE(load_scene(spoiled("/2/w2c/0/0", 5)), "cameras.json: view 2.w2c is not a rotation");
-  EXPECT_SENTENCE(load_scene(spoiled("/0/file_path", "")), "view 0.file_path is \"\", expected a string");
-  EXPECT_SENTENCE(load_scene(spoiled("/0/w", 1e9)), "view 0.w is 1000000000.0");
+  EXPECT_SENTENCE(load_capture(spoiled("/1/fx", 0)), "cameras.json: view 1: the focal length is 0");
+  EXPECT_SENTENCE(load_capture(spoiled("/2/w2c/0/0", 5)), "cameras.json: view 2.w2c is not a rotation");
+  EXPECT_SENTENCE(load_capture(spoiled("/0/file_path", "")), "view 0.file_path is \"\", expected a string");
+  EXPECT_SENTENCE(load_capture(spoiled("/0/w", 1e9)), "view 0.w is 1000000000.0");
   const Json wrapped = {{"scene_name", "a"}, {"frames", json}};
   write_file(folder / "wrapped.json", wrapped.dump());
-  EXPECT_EQ(load_scene(folder / "wrapped.json", {.images = example("images")}).views.size(), 3u);
+  EXPECT_EQ(load_capture(folder / "wrapped.json", {.images = example("images")}).views.size(), 3u);
 }
 
 }  // namespace

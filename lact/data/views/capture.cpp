@@ -1,4 +1,4 @@
-#include "lact/data/views/scene.h"
+#include "lact/data/views/capture.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -70,11 +70,11 @@ std::string camera_file_in(const std::string& folder) {
 }
 
 /// Replaces names by paths; views without a picture are an error or left out.
-void find_pictures(Scene& scene, const PictureFolder& folder, bool skip_missing) {
+void find_pictures(Capture& capture, const PictureFolder& folder, bool skip_missing) {
   std::vector<View> present;
   std::string first_missing;
   size_t missing = 0;
-  for (View& view : scene.views) {
+  for (View& view : capture.views) {
     std::string path = folder.find(view.image);
     if (path.empty()) {
       if (missing++ == 0) first_missing = (folder.path / view.image).lexically_normal().string();
@@ -85,33 +85,33 @@ void find_pictures(Scene& scene, const PictureFolder& folder, bool skip_missing)
   }
   LACT_CHECK(missing == 0 || (skip_missing && !present.empty()),
              "{}: {} of {} images do not exist, the first is {}; skip_missing leaves such views out",
-             scene.source, missing, scene.views.size(), first_missing);
+             capture.source, missing, capture.views.size(), first_missing);
   if (missing > 0)
-    log::warn("{}: {} of {} views are left out because their image does not exist", scene.source, missing,
-              scene.views.size());
-  scene.views = std::move(present);
+    log::warn("{}: {} of {} views are left out because their image does not exist", capture.source, missing,
+              capture.views.size());
+  capture.views = std::move(present);
 }
 
-void report_distortion(const Scene& scene) {
+void report_distortion(const Capture& capture) {
   std::map<std::string, int64_t> lenses;
-  for (const View& view : scene.views)
+  for (const View& view : capture.views)
     if (!view.distortion.none()) ++lenses[describe(view.distortion)];
   if (lenses.empty()) return;
   const std::string others = lenses.size() > 1 ? fmt::format(" and {} other lenses", lenses.size() - 1) : "";
   log::info("{}: the photos are distorted by the lens ({}{}); they are straightened while they are read",
-            scene.source, lenses.begin()->first, others);
+            capture.source, lenses.begin()->first, others);
 }
 
-Scene load_json_scene(const std::string& file, const SceneOptions& options) {
+Capture load_json_capture(const std::string& file, const CaptureOptions& options) {
   const options::Json json = read_camera_json(file);
   const bool list_of_files = json.is_array() && !json.empty() && json.front().is_string();
   LACT_CHECK(!list_of_files, "{}: is a list of scenes, expected the camera file of one of them, such as {}",
              file, json.front().get<std::string>());
   const PictureFolder folder{options.images.empty() ? fs::path(file).parent_path() : fs::path(options.images),
                              !options.images.empty()};
-  Scene scene{file, {}};
+  Capture capture{file, {}};
   if (is_opencv_cameras(json)) {
-    scene.views = read_opencv_cameras(json, file);
+    capture.views = read_opencv_cameras(json, file);
   } else {
     LACT_CHECK(
         is_transforms(json),
@@ -122,23 +122,23 @@ Scene load_json_scene(const std::string& file, const SceneOptions& options) {
       const std::string path = folder.find(name);
       return path.empty() ? std::nullopt : std::optional(io::read_image_size(path));
     };
-    scene.views = read_transforms(json, file, options.axes, size_of_image);
+    capture.views = read_transforms(json, file, options.axes, size_of_image);
   }
-  find_pictures(scene, folder, options.skip_missing);
-  return scene;
+  find_pictures(capture, folder, options.skip_missing);
+  return capture;
 }
 
-Scene load_colmap_scene(const std::string& model, const SceneOptions& options) {
-  Scene scene{model, read_colmap(model)};
+Capture load_colmap_capture(const std::string& model, const CaptureOptions& options) {
+  Capture capture{model, read_colmap(model)};
   PictureFolder folder{options.images, !options.images.empty()};
-  if (!folder.given) folder.path = colmap_picture_folder(model, scene.views.front().image);
-  find_pictures(scene, folder, options.skip_missing);
-  return scene;
+  if (!folder.given) folder.path = colmap_picture_folder(model, capture.views.front().image);
+  find_pictures(capture, folder, options.skip_missing);
+  return capture;
 }
 
 }  // namespace
 
-Scene load_scene(const std::string& path, const SceneOptions& options) {
+Capture load_capture(const std::string& path, const CaptureOptions& options) {
   std::error_code ignored;
   LACT_CHECK(!path.empty() && fs::exists(path, ignored), "{}: no such file or folder",
              path.empty() ? "the photos" : path);
@@ -146,19 +146,19 @@ Scene load_scene(const std::string& path, const SceneOptions& options) {
   const std::string ending = fs::path(found).extension().string();
   const bool colmap_part =
       (ending == ".bin" || ending == ".txt") && is_colmap_folder(fs::path(found).parent_path().string());
-  Scene scene;
+  Capture capture;
   if (fs::is_directory(found, ignored) || colmap_part) {
-    scene = load_colmap_scene(colmap_part ? fs::path(found).parent_path().string() : found, options);
+    capture = load_colmap_capture(colmap_part ? fs::path(found).parent_path().string() : found, options);
   } else {
-    scene = load_json_scene(found, options);
+    capture = load_json_capture(found, options);
   }
-  report_distortion(scene);
-  return scene;
+  report_distortion(capture);
+  return capture;
 }
 
-std::vector<Camera> cameras_of(const Scene& scene) {
+std::vector<Camera> cameras_of(const Capture& capture) {
   std::vector<Camera> cameras;
-  for (const View& view : scene.views) cameras.push_back(view.camera);
+  for (const View& view : capture.views) cameras.push_back(view.camera);
   return cameras;
 }
 

@@ -1,4 +1,4 @@
-// Photos with known cameras, in any of the formats that people have them in:
+// A capture: photos with known cameras, in any of the formats that people have them in:
 //   opencv_cameras.json      the authors' list of {w, h, fx, fy, cx, cy, w2c, file_path}
 //   transforms*.json         NeRF, instant-ngp and nerfstudio
 //   cameras.bin, images.bin  a COLMAP model, or the same as .txt
@@ -22,7 +22,7 @@ struct View {
   std::string image;  ///< path of the picture
 };
 
-struct Scene {
+struct Capture {
   std::string source;  ///< the camera file
   std::vector<View> views;
 };
@@ -36,10 +36,10 @@ inline std::array<std::pair<CameraAxes, const char*>, 3> enum_names(CameraAxes) 
   return {{{CameraAxes::file, "file"}, {CameraAxes::opengl, "opengl"}, {CameraAxes::opencv, "opencv"}}};
 }
 
-struct SceneOptions {
+struct CaptureOptions {
   CameraAxes axes = CameraAxes::file;
   std::string images{};       ///< the folder that image names start from; "" looks for it
-  bool skip_missing = false;  ///< leave out views whose image does not exist instead of refusing the scene
+  bool skip_missing = false;  ///< leave out views whose image does not exist instead of refusing them all
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -51,9 +51,9 @@ struct SceneOptions {
 
 /// `path` is a camera file in any of the formats, or a folder that holds one. No picture is decoded; sizes
 /// that the camera file does not state are read from the headers of the pictures.
-Scene load_scene(const std::string& path, const SceneOptions& options = {});
+Capture load_capture(const std::string& path, const CaptureOptions& options = {});
 
 /// The cameras of all views.
-std::vector<Camera> cameras_of(const Scene& scene);
+std::vector<Camera> cameras_of(const Capture& capture);
 
 }  // namespace lact::data

@@ -1,4 +1,4 @@
-#include "lact/data/views/test_scene.h"
+#include "lact/data/views/test_views.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -23,7 +23,7 @@ namespace {
 
 using InputChoices = std::map<int64_t, std::vector<int64_t>>;
 
-/// The case without its scene.
+/// The case without its views.
 TestCase case_of(const std::string& group, const std::string& name, int64_t available, int64_t targets,
                  const TestOptions& options) {
   TestCase result;
@@ -36,7 +36,7 @@ TestCase case_of(const std::string& group, const std::string& name, int64_t avai
 }
 
 /// Loads what is used of a scene.
-TestScene load_test_scene(const std::vector<int64_t>& targets, const InputChoices& inputs,
+TestViews load_test_views(const std::vector<int64_t>& targets, const InputChoices& inputs,
                           const std::function<PosedImages(const std::vector<int64_t>&)>& load) {
   std::set<int64_t> used(targets.begin(), targets.end());
   for (const auto& [count, views] : inputs) used.insert(views.begin(), views.end());
@@ -47,11 +47,11 @@ TestScene load_test_scene(const std::vector<int64_t>& targets, const InputChoice
       places.push_back(std::lower_bound(loaded.begin(), loaded.end(), view) - loaded.begin());
     return places;
   };
-  TestScene scene;
-  scene.views = load(loaded);
-  scene.targets = places_of(targets);
-  for (const auto& [count, views] : inputs) scene.inputs[count] = places_of(views);
-  return scene;
+  TestViews result;
+  result.views = load(loaded);
+  result.targets = places_of(targets);
+  for (const auto& [count, views] : inputs) result.inputs[count] = places_of(views);
+  return result;
 }
 
 /// Random cameras: first the targets, then the views that inputs are chosen from.
@@ -68,7 +68,7 @@ TestCase traced_case(const std::string& group, const std::string& name, uint64_t
     InputChoices inputs;
     for (const int64_t count : counts)
       inputs[count] = choose_views(cameras, pool, count, options.inputs, mix(seed, 2));
-    return load_test_scene(targets, inputs, [&](const std::vector<int64_t>& views) {
+    return load_test_views(targets, inputs, [&](const std::vector<int64_t>& views) {
       const tracer::Scene scene = make_scene();
       PosedImages images;
       for (const int64_t view : views) images.cameras.push_back(cameras[static_cast<size_t>(view)]);
@@ -139,16 +139,16 @@ std::vector<TestCase> mesh_cases(const SceneSourceConfig& config, const TestOpti
   return cases;
 }
 
-std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const SceneOptions& reading,
+std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const CaptureOptions& reading,
                                   const TestOptions& options) {
   options.check();
   std::vector<TestCase> cases;
   std::map<std::string, int> seen;
   for (const std::string& path : paths) {
-    const auto scene = std::make_shared<const Scene>(load_scene(path, reading));
-    const auto cameras = cameras_of(*scene);
+    const auto capture = std::make_shared<const Capture>(load_capture(path, reading));
+    const auto cameras = cameras_of(*capture);
     LACT_CHECK(cameras.size() >= 2,
-               "{}: the scene has {} view, expected at least one to read and one to guess", scene->source,
+               "{}: the scene has {} view, expected at least one to read and one to guess", capture->source,
                cameras.size());
     ViewSelection selection;
     selection.inputs = options.inputs;
@@ -166,8 +166,8 @@ std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const S
         some.num_inputs = count;
         inputs[count] = select_views(cameras, some).inputs;
       }
-      TestScene loaded = load_test_scene(all.targets, inputs, [&](const auto& views) {
-        return load_views(*scene, views, options.height, options.width);
+      TestViews loaded = load_test_views(all.targets, inputs, [&](const auto& views) {
+        return load_views(*capture, views, options.height, options.width);
       });
       loaded.object = object_frame(cameras);
       return loaded;

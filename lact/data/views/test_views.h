@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "lact/data/views/camera.h"
+#include "lact/data/views/capture.h"
 #include "lact/data/views/normalize.h"
-#include "lact/data/views/scene.h"
 #include "lact/data/views/scene_source.h"
 #include "lact/data/views/select.h"
 
@@ -26,7 +26,7 @@ struct TestOptions {
   void check() const;
 };
 
-struct TestScene {
+struct TestViews {
   PosedImages views;                               ///< of one size; cameras in the coordinates of the world
   std::vector<int64_t> targets;                    ///< views to guess
   std::map<int64_t, std::vector<int64_t>> inputs;  ///< views to read, by how many they are; never a target
@@ -42,7 +42,7 @@ struct TestCase {
   std::vector<int64_t> counts;  ///< of input views, ascending: those of the options that there are views for
   std::vector<int64_t> left_out;  ///< the others
   int64_t targets = 0;
-  std::function<TestScene()> load;
+  std::function<TestViews()> load;
 };
 
 /// Scenes made of a seed alone, none of which is ever trained on. Group "procedural".
@@ -52,7 +52,7 @@ std::vector<TestCase> procedural_cases(int64_t scenes, const TestOptions& option
 std::vector<TestCase> mesh_cases(const SceneSourceConfig& config, const TestOptions& options);
 
 /// One group for each folder or camera file, named after its folder.
-std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const SceneOptions& reading,
+std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const CaptureOptions& reading,
                                   const TestOptions& options);
 
 }  // namespace lact::data

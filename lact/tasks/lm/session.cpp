@@ -1,0 +1,79 @@
+#include "lact/tasks/lm/session.h"
+
+#include <vector>
+
+#include "lact/data/text/encode.h"
+#include "lact/models/lm/folder.h"
+#include "lact/models/lm/memory_file.h"
+
+namespace lact::tasks::lm {
+
+namespace {
+
+models::Vocabulary vocabulary_of(const data::Tokenizer& tokenizer) {
+  return {tokenizer.end_of_text(), [&tokenizer](int64_t token) {
+            // A model may have more tokens than its tokenizer, for padding.
+            return token < tokenizer.vocabulary_size() ? tokenizer.token_bytes(int32_t(token))
+                                                       : std::string();
+          }};
+}
+
+std::string hash_of(const Loaded& lm) {
+  return lm.fingerprint.empty() ? models::fingerprint(*lm.model) : lm.fingerprint;
+}
+
+models::LmStream stream_from(const Loaded& lm, const std::string& memory_file) {
+  if (memory_file.empty()) return models::LmStream(lm.model);
+  return models::load_memory(memory_file, lm.model, hash_of(lm));
+}
+
+}  // namespace
+
+uint64_t read_in_chunks(const Loaded& lm, const std::string& file,
+                        const std::function<void(std::span<const int64_t>)>& on_chunk) {
+  // Small pieces of text, so that memory does not depend on the length.
+  constexpr data::PieceSizes kPieces = {.usual = 1024};
+  const auto chunk = size_t(lm.model->config().chunk_size);
+  std::vector<int64_t> pending;
+  const auto add = [&](const std::vector<int32_t>& tokens) {
+    for (const int32_t token : tokens) {
+      pending.push_back(token);
+      if (pending.size() < chunk) continue;
+      on_chunk(pending);
+      pending.clear();
+    }
+  };
+  const uint64_t bytes = data::encode_file(*lm.tokenizer, file, add, kPieces).bytes;
+  on_chunk(pending);
+  return bytes;
+}
+
+Session::Session(Loaded lm, const std::string& memory_file)
+    : lm_(std::move(lm)), stream_(stream_from(lm_, memory_file)) {}
+
+uint64_t Session::read_file(const std::string& file,
+                            const std::function<void(std::span<const int64_t>)>& on_read) {
+  const auto read = [&](std::span<const int64_t> tokens) {
+    stream_.read(tokens);
+    if (on_read) on_read(tokens);
+  };
+  const int64_t border = lm_.tokenizer->end_of_text();
+  if (position() > 0) read({&border, 1});
+  return read_in_chunks(lm_, file, read);
+}
+
+models::Generated Session::write(const std::string& prompt, const models::GenerateOptions& options,
+                                 const std::function<void(const std::string&)>& on_bytes) {
+  const auto tokens =
+      position() > 0 ? lm_.tokenizer->encode_continuation(prompt) : lm_.tokenizer->encode(prompt);
+  const std::vector<int64_t> ids(tokens.begin(), tokens.end());
+  const auto nothing = [](const std::string&) {};
+  return models::generate(stream_, ids, options, vocabulary_of(*lm_.tokenizer),
+                          on_bytes ? on_bytes : nothing);
+}
+
+void Session::save(const std::string& memory_file) {
+  models::save_memory(memory_file, stream_, hash_of(lm_));
+}
+
+}  // namespace lact::tasks::lm
