@@ -17,6 +17,7 @@
 namespace lact::tasks::nvs {
 namespace {
 
+using TrainingRun = Run;  // inside of a TEST, Run is a method of googletest's
 using lact::testing::sentence_of;
 using lact::testing::TemporaryFolder;
 using ::testing::HasSubstr;
@@ -34,8 +35,8 @@ models::NvsConfig toy_nvs() {
 const std::vector<Stage> kTwoStages = {{.steps = 2, .size = 16, .inputs = 2, .targets = 1, .scenes = 2},
                                        {.steps = 0, .size = 24, .inputs = 3, .targets = 2, .scenes = 1}};
 
-Run toy_run(int64_t steps = 4) {
-  Run run;
+TrainingRun toy_run(int64_t steps = 4) {
+  TrainingRun run;
   run.model = toy_nvs();
   run.stages = kTwoStages;
   run.training.steps = steps;
@@ -100,7 +101,7 @@ TEST(NvsTraining, ScenesAreSeenInTheFrameOfTheirInputsIfAsked) {
 
 TEST(NvsTraining, LearnsTheMeanColourAtLeast) {
   TemporaryFolder folder;
-  Run run = toy_run(60);
+  TrainingRun run = toy_run(60);
   run.stages = {{.steps = 0, .size = 16, .inputs = 2, .targets = 2, .scenes = 4}};
   run.training.rate = 1e-2;
   run.training.validate_every = 60;
@@ -115,7 +116,7 @@ TEST(NvsTraining, ARunLeavesAModelAndSheetsAndGoesOnBitForBit) {
   TemporaryFolder folder;
   train::start_run(toy_run(), {.folder = folder / "whole"});
   EXPECT_FALSE(train::start_run(toy_run(), {.folder = folder / "cut", .stop_after = 3}).finished);
-  EXPECT_TRUE(train::resume_run<Run>({.folder = folder / "cut"}).finished);
+  EXPECT_TRUE(train::resume_run<TrainingRun>({.folder = folder / "cut"}).finished);
   EXPECT_EQ(fingerprint(*models::load_nvs(folder / "cut")), fingerprint(*models::load_nvs(folder / "whole")));
   EXPECT_EQ(models::read_nvs_training(folder / "whole").frame, "object");
   EXPECT_EQ(models::read_nvs_training(folder / "whole").image_size->width, 24);
@@ -130,7 +131,7 @@ TEST(NvsTraining, BeginsWithTheWeightsOfAnotherModel) {
   TemporaryFolder folder;
   at::manual_seed(8);
   models::save_nvs(folder / "model", models::NvsModel(toy_nvs()));
-  Run run = toy_run(1);
+  TrainingRun run = toy_run(1);
   run.stages = {kTwoStages[1]};
   run.training.rate = 1e-9;
   run.initial_model = folder / "model";
@@ -158,7 +159,7 @@ TEST(NvsTraining, StagesThatCannotWorkAreRefused) {
 }
 
 TEST(NvsTraining, APerceptualLossNeedsItsWeights) {
-  Run run = toy_run();
+  TrainingRun run = toy_run();
   run.loss.perceptual = 0.5;
   TemporaryFolder folder;
   EXPECT_THAT(sentence_of<Error>([&] { train::start_run(run, {.folder = folder / "run"}); }),

@@ -20,6 +20,7 @@ namespace lact::tasks::video {
 namespace {
 
 namespace fs = std::filesystem;
+using TrainingRun = Run;  // inside of a TEST, Run is a method of googletest's
 using lact::testing::sentence_of;
 using lact::testing::TemporaryFolder;
 using lact::testing::toy_video_model;
@@ -162,11 +163,11 @@ TEST(VideoTraining, AttentionAloneIsTrainedIfAsked) {
 
 TEST(VideoTraining, ARunLeavesAWholeModelAndGoesOnBitForBit) {
   TemporaryFolder folder;
-  Run run = toy_video_run();
+  TrainingRun run = toy_video_run();
   run.learning.noise_repeats = 2;
   train::start_run(run, {.folder = folder / "whole"});
   EXPECT_FALSE(train::start_run(run, {.folder = folder / "cut", .stop_after = 3}).finished);
-  const train::TrainResult resumed = train::resume_run<Run>({.folder = folder / "cut"});
+  const train::TrainResult resumed = train::resume_run<TrainingRun>({.folder = folder / "cut"});
   EXPECT_TRUE(resumed.finished);
   EXPECT_GT(resumed.validation.at("loss"), 0.5);
   const VideoParts whole = load_video_parts(folder / "whole"), cut = load_video_parts(folder / "cut");
@@ -180,15 +181,15 @@ TEST(VideoTraining, ARunLeavesAWholeModelAndGoesOnBitForBit) {
 
 TEST(VideoTraining, AMemoryThatIsAddedLearnsFaster) {
   TemporaryFolder folder;
-  Run window = toy_video_run(3);
+  TrainingRun window = toy_video_run(3);
   window.model.mixer = models::VideoMixer::window;
   train::start_run(window, {.folder = folder / "window"});
-  Run run = toy_video_run(3);
+  TrainingRun run = toy_video_run(3);
   run.training.rate = 1e-9;
   run.initial_model = folder / "window";
   train::start_run(run, {.folder = folder / "lact"});
-  EXPECT_EQ(train::read_run_file<Run>(folder / "lact").learning.new_rate, 10);
-  EXPECT_EQ(train::read_run_file<Run>(folder / "window").learning.new_rate, 1);
+  EXPECT_EQ(train::read_run_file<TrainingRun>(folder / "lact").learning.new_rate, 10);
+  EXPECT_EQ(train::read_run_file<TrainingRun>(folder / "window").learning.new_rate, 1);
   // What the window model had learned is there, its text encoder included.
   const VideoParts before = load_video_parts(folder / "window"), after = load_video_parts(folder / "lact");
   EXPECT_EQ(after.model->config().mixer, models::VideoMixer::lact);
@@ -246,11 +247,11 @@ TEST(VideoTraining, WhatCannotWorkIsRefused) {
   EXPECT_SENTENCE(learning.check(), "shift is -1");
 
   TemporaryFolder folder;
-  Run run = toy_video_run();
+  TrainingRun run = toy_video_run();
   run.model.in_channels = 16;
   EXPECT_SENTENCE(train::start_run(run, {.folder = folder / "run"}), "name the autoencoder by --codec");
   EXPECT_FALSE(fs::exists(folder / "run"));
-  EXPECT_SENTENCE(train::resume_run<Run>({.folder = folder / "run"}), "holds no run to resume");
+  EXPECT_SENTENCE(train::resume_run<TrainingRun>({.folder = folder / "run"}), "holds no run to resume");
 }
 
 TEST(VideoTraining, TheShiftFollowsFromTheTokensOfAChunkUnlessOneIsChosen) {
@@ -270,8 +271,8 @@ TEST(VideoTraining, TheShiftFollowsFromTheTokensOfAChunkUnlessOneIsChosen) {
 }
 
 TEST(VideoTraining, TheRateFallsAsTheAuthorsUnlessAnEarlierVersionBeganTheRun) {
-  EXPECT_EQ(Run().training.rate_decay, train::RateDecay::linear);
-  EXPECT_EQ(Run().training.rate_floor, 0);
+  EXPECT_EQ(TrainingRun().training.rate_decay, train::RateDecay::linear);
+  EXPECT_EQ(TrainingRun().training.rate_floor, 0);
   TemporaryFolder folder;
   options::Json json = options::write(toy_video_run());
   json.erase("initial_model");
@@ -279,7 +280,7 @@ TEST(VideoTraining, TheRateFallsAsTheAuthorsUnlessAnEarlierVersionBeganTheRun) {
   json["training"]["rate_floor"] = 0.1;
   json["learning"]["flow"]["shift"] = 3;
   train::write_run_json(folder / "", json);
-  const auto run = train::read_run_file<Run>(folder / "");
+  const auto run = train::read_run_file<TrainingRun>(folder / "");
   EXPECT_EQ(run.training.rate_decay, train::RateDecay::cosine);
   EXPECT_EQ(run.learning.flow_for(32).shift, 3);
   EXPECT_EQ(run.initial_model, "");
@@ -287,17 +288,17 @@ TEST(VideoTraining, TheRateFallsAsTheAuthorsUnlessAnEarlierVersionBeganTheRun) {
 
 TEST(VideoTraining, ARunThatBeganWithAModelAndEndedAtOnceKeepsItsWeights) {
   TemporaryFolder folder;
-  Run first = toy_video_run(2);
+  TrainingRun first = toy_video_run(2);
   first.stages = {{.chunks = 4, .clips = 1}};
   train::start_run(first, {.folder = folder / "first"});
-  Run run = first;
+  TrainingRun run = first;
   run.initial_model = folder / "first";
   run.training.steps = 3;
   train::start_run(run, {.folder = folder / "whole"});
   // Ended before its first step, and the initial model is no more.
   train::start_run(run, {.folder = folder / "cut", .stop = [] { return true; }});
   fs::rename(folder / "first", folder / "gone");
-  train::resume_run<Run>({.folder = folder / "cut"});
+  train::resume_run<TrainingRun>({.folder = folder / "cut"});
   EXPECT_EQ(fingerprint(*load_video_parts(folder / "cut").model),
             fingerprint(*load_video_parts(folder / "whole").model));
 }
