@@ -10,7 +10,7 @@ namespace lact {
 namespace {
 
 volatile std::sig_atomic_t heard = 0;
-void host_handler(int) { ++heard; }
+void host_handler(int) { heard = heard + 1; }
 
 TEST(InterruptTest, NotesASignalAndGivesTheHostItsHandlersBack) {
   struct sigaction host = {}, before[2], found = {};
