@@ -15,6 +15,9 @@ install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/configs FIL
 install(DIRECTORY bench/peers/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/peers FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY weights/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/weights OPTIONAL FILES_MATCHING
   PATTERN "*.json" PATTERN "*.safetensors")
+# The numbers that `lact golden` checks.
+install(DIRECTORY tests/golden/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/golden FILES_MATCHING
+  PATTERN "*.json" PATTERN "*.safetensors" PATTERN "*.pt" PATTERN "*.ply")
 install(EXPORT lactTargets NAMESPACE lact:: DESTINATION ${LACT_CMAKE_DIR})
 configure_package_config_file(cmake/lactConfig.cmake.in ${CMAKE_BINARY_DIR}/lactConfig.cmake
   INSTALL_DESTINATION ${LACT_CMAKE_DIR})

@@ -4,6 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "lact/base/threads.h"
+#include "support/places.h"
+
+namespace lact::testing {
+std::string source_folder() { return LACT_SOURCE_DIR; }
+std::string program_file() { return LACT_PROGRAM; }
+}  // namespace lact::testing
 
 namespace {
 

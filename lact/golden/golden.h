@@ -13,8 +13,11 @@ struct Options {
   std::function<void(const Report&)> on_report = {};  ///< called after each run
 };
 
-/// Every case in float32 and float64. A case that cannot be read, or whose kind is unknown, is a failure with
-/// its reason.
+/// Every case in float32 and float64. A case that cannot be read is a failure with its reason; one whose kind
+/// this build does not know has one report, which says that it was not computed.
 std::vector<Report> run_all(const Options& options);
+
+/// The folder of the cases that come with the program: one or more of every kind. Throws if it is not there.
+std::string bundled_cases();
 
 }  // namespace lact::golden

@@ -24,7 +24,9 @@ struct Report {
   std::string worst_tensor;  ///< that tensor
   double worst_share = 0;    ///< its error / its tolerance
   std::string failure;       ///< empty if everything is within its tolerance
-  bool passed() const { return failure.empty(); }
+  bool computed = true;      ///< false if this build has no function for the kind
+  bool passed() const { return computed && failure.empty(); }
+  bool failed() const { return !failure.empty(); }
 };
 
 class Run {

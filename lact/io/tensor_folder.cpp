@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/base/options.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/safetensors.h"
@@ -28,7 +29,8 @@ std::map<std::string, std::string> read_weight_map(const std::string& index) {
              "{}: has no object weight_map", index);
   std::map<std::string, std::string> files;
   for (const auto& [name, file] : json["weight_map"].items()) {
-    LACT_CHECK(file.is_string(), "{}: weight_map.{} is {}, expected a file name", index, name, file.dump());
+    LACT_CHECK(file.is_string(), "{}: weight_map.{} is {}, expected a file name", index, name,
+               shown_json(file));
     const std::string text = file.get<std::string>();
     LACT_CHECK(fs::path(text).filename() == text && text.ends_with(".safetensors"),
                "{}: weight_map.{} is \"{}\", expected the name of a .safetensors file in the same folder",

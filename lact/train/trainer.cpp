@@ -14,6 +14,7 @@
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/base/options.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/base/progress.h"
 #include "lact/base/threads.h"
 #include "lact/train/ema.h"
@@ -73,7 +74,7 @@ class Training {
     peak_ = measured_peak();
     start_ = std::chrono::steady_clock::now();
     while (step_ < last && !stops()) {
-      take_step();
+      making(fmt::format("training step {}", step_ + 1), [&] { take_step(); });
       report();
       const bool validates = options_.validate_every > 0;
       if (validates && (step_ % options_.validate_every == 0 || step_ == options_.steps)) validate();

@@ -106,6 +106,10 @@ TEST(Options, AssignmentsReachNestedFields) {
   EXPECT_SENTENCE(parse_assignment("novalue"), "is not of the form name=value");
 }
 
+TEST(Options, AnAssignmentNeedsAName) {
+  EXPECT_SENTENCE(parse_assignment("=3"), "\"=3\" is not of the form name=value");
+}
+
 TEST(Options, DescriptionListsEveryLeafWithItsDefault) {
   const auto rows = describe(Outer{});
   ASSERT_EQ(rows.size(), 7u);

@@ -10,6 +10,7 @@
 #include "lact/bench/lm_problem.h"
 #include "lact/bench/session.h"
 #include "lact/bench/ttt_problem.h"
+#include "support/places.h"
 #include "support/temporary_folder.h"
 
 namespace lact::bench {
@@ -74,7 +75,7 @@ class RealPeer : public ::testing::Test {
  protected:
   void SetUp() override {
     PeerOptions options;
-    options.folder = LACT_SOURCE_DIR "/bench/peers";
+    options.folder = lact::testing::source_folder() + "/bench/peers";
     try {
       peer_ = std::make_unique<Peer>(options);
     } catch (const Error& error) {

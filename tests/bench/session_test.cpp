@@ -5,10 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "lact/base/error.h"
+#include "lact/bench/lm_problem.h"
 #include "lact/bench/work.h"
 #include "lact/ops/dispatch/paths.h"
 
@@ -105,6 +109,34 @@ TEST(BenchRace, ContendersTakeTurnsAndTheFirstRoundDoesNotCount) {
   EXPECT_FALSE(best_of(contenders, times, "no one").has_value());
 }
 
+TEST(BenchRace, TheBestOfAGroupIsItsFastestForm) {
+  const std::vector<Contender> contenders = {{"a", [] { return 3.0; }, "pytorch"},
+                                             {"b", [] { return 2.9; }, "pytorch"},
+                                             {"c", [] { return 1.0; }, "ours"}};
+  const auto times = race(contenders, {.repeats = 1, .budget = 1000});
+  EXPECT_DOUBLE_EQ(*best_of(contenders, times, "pytorch"), 2.9);
+}
+
+TEST(BenchSession, PathsAreAsBeforeWhateverHappens) {
+  with_paths(false, [] { EXPECT_FALSE(ops::fused_paths()); });
+  EXPECT_TRUE(ops::fused_paths());
+  EXPECT_THROW(with_paths(false, [] { throw Error("no"); }), Error);
+  EXPECT_TRUE(ops::fused_paths());
+}
+
+TEST(BenchSession, TimesAreThoseOfOneOfManyRuns) {
+  Session session(without_peers());
+  int runs = 0;
+  Trial trial = trial_with_error(0, runs);
+  trial.memory = false;
+  trial.run = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  trial.count = 10;
+  const Result row = session.measure(trial);
+  EXPECT_GE(*row.seconds, 0.0019);
+  EXPECT_LT(*row.seconds, 0.015);
+  EXPECT_GE(*row.median_seconds, *row.seconds);
+}
+
 TEST(BenchRace, ABudgetAndSlowFormsEndEarly) {
   int slow_form = 0, long_one = 0;
   const std::vector<Contender> contenders = {{"fast form", [] { return 1.0; }, "pytorch"},
@@ -114,6 +146,16 @@ TEST(BenchRace, ABudgetAndSlowFormsEndEarly) {
   EXPECT_EQ(slow_form, 2);
   EXPECT_EQ(long_one, 1);
   EXPECT_DOUBLE_EQ(*times[2].best, 100);
+}
+
+// The last chunk is read and never written, also where it is a whole one.
+TEST(BenchWork, TheLastChunkIsNotWritten) {
+  models::LmConfig config = quick_lm().config;
+  const int64_t chunk = config.chunk_size;
+  const double one = lm_work(config, chunk).at("fast weights"),
+               two = lm_work(config, 2 * chunk).at("fast weights");
+  EXPECT_GT(two, 2.5 * one);  // one chunk is only read; the first of two is written as well
+  EXPECT_DOUBLE_EQ(lm_work(config, chunk / 2).at("fast weights"), one / 2);
 }
 
 TEST(BenchWork, CountsWhatIsExecuted) {

@@ -1,6 +1,7 @@
 // `lact bench` as a user runs it.
 #include <nlohmann/json.hpp>
 
+#include "support/places.h"
 #include "support/program.h"
 
 namespace lact {
@@ -58,7 +59,8 @@ TEST(BenchVerb, ChunksAreDrawnAndRecorded) {
 TEST(BenchVerb, WithoutPythonItsFiguresAreNull) {
   const auto outcome = run_program(
       "--threads 1 bench ttt --quick --json --repeats 1 --shape 16x32 --python /nowhere/python --peers "
-      "'" LACT_SOURCE_DIR "/bench/peers'");
+      "'" +
+      testing::source_folder() + "/bench/peers'");
   EXPECT_EQ(outcome.exit_code, 2);  // a named folder must work
   const auto looked_for =
       run_program("--threads 1 bench ttt --quick --json --repeats 1 --shape 16x32 --python /nowhere/python");

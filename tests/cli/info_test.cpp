@@ -38,6 +38,19 @@ TEST(InfoVerb, PrintsJsonForPrograms) {
   EXPECT_EQ(json.at("parameters"), 25 * block + others);
 }
 
+TEST(InfoVerb, TextAndJsonSayTheSame) {
+  const std::string text = run_program("info nvs_312m").out;
+  const Json json = Json::parse(run_program("info nvs_312m --json").out);
+  EXPECT_EQ(json.at("initial_fast_weights"), json.at("state"));
+  EXPECT_THAT(text, HasSubstr(fmt::format("{:<24}{:>8}", "initial fast weights", "84.9 M")));
+  const auto& muon = json.at("muon");
+  const double chunk = muon.at("break_even_chunk_of_one_matrix").get<double>();
+  EXPECT_DOUBLE_EQ(muon.at("break_even_chunk").get<double>(), 3 * chunk);
+  EXPECT_THAT(text, HasSubstr(fmt::format(
+                        "one of its 3 matrices, as in the paper, {:.3g} head widths = {:.0f} tokens",
+                        chunk / muon.at("head_dim").get<double>(), chunk)));
+}
+
 TEST(InfoVerb, WithoutMuonThereIsNothingToSayAboutIt) {
   EXPECT_FALSE(Json::parse(run_program("info video_1_3b --json").out).contains("muon"));
 }

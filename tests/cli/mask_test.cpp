@@ -46,6 +46,16 @@ TEST(MaskVerb, PrintsJsonForPrograms) {
   EXPECT_EQ(json.at("mask").at(3), (nlohmann::json{1, 1, 0, 0}));
 }
 
+TEST(MaskVerb, TheMaskOfALayoutHasItsWindow) {
+  const auto json = nlohmann::json::parse(run_program("mask --kind text --length 4 --chunk 2 --json").out);
+  EXPECT_EQ(json.at("mask"), (nlohmann::json{{1, 0, 0, 0}, {1, 1, 0, 0}, {1, 1, 1, 0}, {1, 1, 1, 1}}));
+}
+
+TEST(MaskVerb, AllPartsOfAVideoCount) {
+  expect_mistake("mask --kind video --chunk 3500 --chunks 3 --repeats 1",
+                 "17500 tokens are too many to draw");
+}
+
 TEST(MaskVerb, WritesAPicture) {
   const lact::testing::TemporaryFolder folder;
   const auto outcome =

@@ -25,6 +25,18 @@ TEST(MaskPicture, AShrunkCellShowsWhatAnyOfItsTokensShows) {
   EXPECT_EQ(mask_text({mask, {}}, 3), "···\n··█\n···\none cell is 2 x 2 tokens\n");
 }
 
+TEST(MaskPicture, TheWholeWidthIsUsed) {
+  EXPECT_EQ(mask_text({kDiagonal, {}}, 6), "██····\n··██··\n····██\n");
+}
+
+TEST(MaskPicture, AShrunkCellShowsTheWindowToo) {
+  at::Tensor memory = at::zeros({4, 4}, at::kBool), window = at::zeros({4, 4}, at::kBool);
+  memory[0][1] = true;
+  window[3][2] = true;
+  window[0][0] = true;
+  EXPECT_EQ(mask_text({memory, window}, 2), "▓·\n·▒\n█ memory  ▒ window  ▓ both\none cell is 2 x 2 tokens\n");
+}
+
 TEST(MaskPicture, ImageHasOneColourPerKindOfCell) {
   const at::Tensor image = mask_image({kLower, kDiagonal}, 30);
   EXPECT_EQ(image.sizes(), (std::vector<int64_t>{30, 30, 3}));

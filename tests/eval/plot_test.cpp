@@ -84,6 +84,14 @@ TEST(PlotAxis, TicksAreRoundNumbers) {
               ElementsAre("-3M", "-2M", "-1M", "0", "1M", "2M"));
 }
 
+TEST(PlotAxis, RangesThatFitAreNotMadeLonger) {
+  EXPECT_EQ(x_axis(one_line({0, 9}, {0, 1}), 10).ticks.size(), 10u);  // a step of exactly 1
+  const Axis axis = y_axis(one_line({0, 1}, {0, 6}), 7);
+  EXPECT_EQ(axis.low, 0);
+  EXPECT_EQ(axis.high, 6);
+  EXPECT_THAT(labels(axis), ElementsAre("0", "1", "2", "3", "4", "5", "6"));
+}
+
 TEST(PlotAxis, WholeNumbersGetWholeTicks) {
   EXPECT_THAT(labels(x_axis(one_line({1, 2, 3}, {0, 0, 0}), 10)), ElementsAre("1", "2", "3"));
 }

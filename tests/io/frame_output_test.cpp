@@ -39,6 +39,15 @@ TEST(FrameOutput, FramesOfTwoSequencesDoNotMix) {
   EXPECT_SENTENCE(FrameOutput(folder / "frames.v1", {{4, 6}}, 30), "holds frames already");
 }
 
+TEST(FrameOutput, OtherPicturesInTheFolderAreNoObstacle) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "frames");
+  write_png(folder / "frames/photo.png", grey(3));
+  write_file(folder / "frames/frame-notes.txt", "mine");
+  FrameOutput(folder / "frames", {{4, 6}}, 30).write(grey(7));
+  EXPECT_TRUE(read_image(folder / "frames/photo.png").equal(grey(3)));
+}
+
 TEST(FrameOutput, APictureAppearsInTheEnd) {
   const TemporaryFolder folder;
   FrameOutput output(folder / "one.png", {{4, 6}}, 30);

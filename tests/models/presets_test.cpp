@@ -6,6 +6,7 @@
 
 #include "lact/models/lm/presets.h"
 #include "lact/models/presets.h"
+#include "support/places.h"
 #include "tests/support/errors.h"
 
 namespace lact::models {
@@ -13,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path config_folder() { return fs::path(LACT_SOURCE_DIR) / "configs"; }
+fs::path config_folder() { return fs::path(testing::source_folder()) / "configs"; }
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -67,6 +67,40 @@ TEST(Nn, InitialisationRules) {
   EXPECT_NEAR(weight.std().item<double>(), 0.1, 0.002);
 }
 
+TEST(Nn, NormsAddTheEpsilonThatTheyAreGiven) {
+  const at::Tensor x = randn({4, 6}).to(at::kFloat);
+  EXPECT_LT(
+      difference(Norm(6, {NormKind::rms, 0.5}).forward(x), x / (x.square().mean(-1, true) + 0.5).sqrt()),
+      1e-6);
+  EXPECT_LT(difference(Norm(6, {NormKind::layer, 0.5}).forward(x), at::layer_norm(x, {6}, {}, {}, 0.5)),
+            1e-6);
+}
+
+TEST(Nn, InitialisationBeginsWithBiasesOfZero) {
+  FeedForward layer(4, {FeedForwardKind::gelu, 5, true});
+  at::NoGradGuard no_grad;
+  for (auto& parameter : layer.parameters()) parameter.fill_(3);
+  init_linears(layer, 0.5);
+  for (const auto& item : layer.named_parameters()) {
+    const double largest = item.value().abs().max().item<double>();
+    EXPECT_TRUE(item.key().ends_with("bias") ? largest == 0 : largest != 3) << item.key();
+  }
+}
+
+TEST(Nn, SomeRowsOfALayerAreThoseOfTheWhole) {
+  Linear layer(128, 12, true);
+  at::NoGradGuard no_grad;
+  layer.bias.normal_();
+  const at::Tensor x = randn({3, 128}).to(at::kFloat);
+  const auto expect_rows = [&] {
+    const at::Tensor whole = layer.forward(x);
+    EXPECT_LT(difference(layer.forward_rows(x, 4, 6), whole.narrow(1, 4, 6)), 1e-5);
+  };
+  expect_rows();
+  layer.compress(ops::WeightFormat::bf16);
+  expect_rows();
+}
+
 TEST(Nn, MistakesGetASentence) {
   EXPECT_SENTENCE(Linear(0, 3, false), "from 0 to 3 channels");
   EXPECT_SENTENCE(Linear(3, 2, false).forward(at::ones({1, 4})), "the input is 4 wide, expected 3");

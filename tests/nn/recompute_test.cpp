@@ -114,6 +114,23 @@ TEST(ActivationCheckpointing, ASecondBackwardPassIsRefused) {
   EXPECT_SENTENCE(y.backward(), "can run only once");
 }
 
+TEST(Recompute, TheChoiceReachesModulesAtAnyDepth) {
+  struct Part : torch::nn::Module, Recomputes {
+    bool on() const { return checkpoint_activations_; }
+  };
+  struct Group : torch::nn::Module {};
+  Group root;
+  const auto group = root.register_module("group", std::make_shared<Group>());
+  const auto above = group->register_module("above", std::make_shared<Part>());
+  const auto below = above->register_module("below", std::make_shared<Part>());
+  set_recompute_below(root, Recompute::cheap);
+  EXPECT_TRUE(above->on());
+  EXPECT_TRUE(below->on());
+  set_recompute_below(root, Recompute::none);
+  EXPECT_FALSE(above->on());
+  EXPECT_FALSE(below->on());
+}
+
 TEST(FeedForward, KeepsNoHiddenActivationWhenItRecomputes) {
   for (const auto kind : {FeedForwardKind::swiglu, FeedForwardKind::gelu, FeedForwardKind::gelu_tanh}) {
     for (const auto type : {at::kFloat, at::kBFloat16}) {

@@ -6,12 +6,13 @@
 #include <string>
 
 #include "lact/data/views/camera.h"
+#include "support/places.h"
 
 namespace lact::testing {
 
 /// Three cameras and pictures of 8 x 8 pixels in every format; see generate.py there.
 inline std::string example(const std::string& name) {
-  return LACT_SOURCE_DIR "/tests/data/views/examples/" + name;
+  return source_folder() + "/tests/data/views/examples/" + name;
 }
 
 inline void expect_same_camera(const data::Camera& found, const data::Camera& expected, double tolerance) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "support/places.h"
 #include "support/temporary_folder.h"
 
 namespace lact::testing {
@@ -21,8 +22,8 @@ struct Outcome {
 /// `lact <arguments>`, through a shell; `environment` is put before it, like "OMP_NUM_THREADS=1".
 inline Outcome run_program(const std::string& arguments, const std::string& environment = "") {
   const TemporaryFolder folder;
-  const std::string command = environment + " '" LACT_PROGRAM "' " + arguments + " >'" + folder / "out" +
-                              "' 2>'" + folder / "err" + "'";
+  const std::string command = environment + " '" + program_file() + "' " + arguments + " >'" +
+                              folder / "out" + "' 2>'" + folder / "err" + "'";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
 }
@@ -32,7 +33,7 @@ inline Outcome interrupt_program(const std::string& arguments, const std::string
                                  const std::string& environment = "") {
   const TemporaryFolder folder;
   write_file(folder / "run.sh", "out='" + folder / "out" + "' err='" + folder / "err" + "'\n" + environment +
-                                    " '" LACT_PROGRAM "' " + arguments +
+                                    " '" + program_file() + "' " + arguments +
                                     " >\"$out\" 2>\"$err\" & pid=$!\n"
                                     "until " +
                                     condition +

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <string>
 
+#include "support/places.h"
+
 namespace lact::testing {
 
 /// A file or folder of it; "" if it is not there.
 inline std::string shared_data(const std::string& name) {
-  const std::string path = std::string(LACT_SOURCE_DIR "/../shared/data/") + name;
+  const std::string path = source_folder() + "/../shared/data/" + name;
   return std::filesystem::exists(path) ? path : "";
 }
 

@@ -68,6 +68,21 @@ TEST(AdamWTest, TheReferencePathIsTheSameStep) {
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_LT(difference(fused[i], plain[i]), 1e-6) << i;
 }
 
+TEST(AdamWTest, AParametersOwnRateIsAlsoThatOfItsDecay) {
+  for (const bool fused : {false, true}) {
+    Parameters model(at::kFloat);
+    AdamW optimizer(model, {.weight_decay = 0.5},
+                    [](const std::string& name) { return name == "p4" ? 0.1 : 1.0; });
+    model.draw_gradients(5, 0);  // only the decay moves anything
+    const at::Tensor before = model.all[4].detach().clone(), other = model.all[3].detach().clone();
+    ops::set_fused_paths(fused);
+    optimizer.step(0.2);
+    ops::set_fused_paths(true);
+    EXPECT_LT(difference(model.all[4].detach(), before * (1 - 0.2 * 0.1 * 0.5)), 1e-6) << fused;
+    EXPECT_LT(difference(model.all[3].detach(), other * (1 - 0.2 * 0.5)), 1e-6) << fused;
+  }
+}
+
 TEST(AdamWTest, TheNormIsAddedInFloat64) {
   for_each_isa([](const std::string&) {
     Parameters model(at::kFloat);

@@ -24,10 +24,14 @@ struct IngestArguments {
   bool json = false;
 };
 
-/// Progress cannot know the tokens of a text before it is read; bytes of the files are what it has.
+/// Progress cannot know the tokens of a text before it is read; bytes of the files are what it has. 0 where
+/// one is packed: what is in it shows only when it is read.
 int64_t total_bytes(const std::vector<std::string>& files) {
   int64_t bytes = 0;
-  for (const auto& file : files) bytes += int64_t(std::filesystem::file_size(file));
+  for (const auto& file : files) {
+    if (data::is_packed(file)) return 0;
+    bytes += int64_t(std::filesystem::file_size(file));
+  }
   return bytes;
 }
 

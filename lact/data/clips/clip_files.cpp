@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/base/options.h"
 #include "lact/data/text/split.h"
 #include "lact/data/text/utf8.h"
@@ -152,7 +153,7 @@ class ClipFinder {
   }
 
   void add_line(std::string_view line, const fs::path& folder, const std::string& where) {
-    const auto json = options::Json::parse(line, nullptr, false);
+    const options::Json json = try_parse_json(line).value_or(nullptr);
     LACT_CHECK(json.is_object(),
                "{} is not a JSON object such as {{\"video\": \"a.mp4\", \"caption\": \"...\"}}", where);
     const auto video = json.find("video"), caption = json.find("caption");

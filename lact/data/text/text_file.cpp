@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -77,6 +78,12 @@ std::vector<std::string> files_below(const std::string& folder) {
 }
 
 }  // namespace
+
+bool is_packed(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 2> magic = {};
+  return file.read(magic.data(), magic.size()) && magic == std::array{'\x1f', '\x8b'};
+}
 
 std::vector<std::string> find_text_files(const std::vector<std::string>& paths) {
   LACT_CHECK(!paths.empty(), "no text files are given");

@@ -41,6 +41,9 @@ class TextFile {
   uint64_t bytes_ = 0;
 };
 
+/// Whether the text of the file has another size than the file.
+bool is_packed(const std::string& path);
+
 /// Files stay as given; a folder becomes all .txt, .text, .md and .gz files below it, sorted.
 std::vector<std::string> find_text_files(const std::vector<std::string>& paths);
 

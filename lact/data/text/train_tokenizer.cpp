@@ -6,7 +6,10 @@
 #include <string_view>
 
 #include "lact/base/error.h"
+#include "lact/base/format.h"
+#include "lact/base/log.h"
 #include "lact/base/options.h"
+#include "lact/data/text/line_sample.h"
 #include "lact/data/text/sentencepiece_library.h"
 #include "lact/data/text/text_file.h"
 #include "lact/data/text/utf8.h"
@@ -18,6 +21,9 @@ namespace {
 
 // SentencePiece skips sentences above 4192 bytes, so longer lines are cut.
 constexpr size_t kSentenceBytes = 4096;
+
+// SentencePiece takes about six times the memory of the text that it gets.
+constexpr size_t kMostTextBytes = size_t(128) << 20;
 
 /// The lines of all files one after the other, without those that hold nothing but white space.
 class Lines {
@@ -126,14 +132,17 @@ std::unordered_map<std::string, std::string> settings_of(const TrainTokenizerOpt
 void train_sentencepiece(const TrainTokenizerOptions& options) {
   check(options);
   Lines lines(find_text_files(options.files));
+  LineSample sample(kMostTextBytes);
+  for (std::string line; lines.next(line);) sample.add(std::move(line));
   // SentencePiece stops the whole program when it gets no text.
-  std::string first;
-  LACT_CHECK(lines.next(first), "{}: no tokenizer can be trained: the text is empty", options.output);
-  bool has_first = true;
+  LACT_CHECK(sample.num_kept() > 0, "{}: no tokenizer can be trained: the text is empty", options.output);
+  if (sample.num_kept() < sample.num_seen())
+    log::info("trains on {} of {} lines, chosen at random: {}", sample.num_kept(), sample.num_seen(),
+              format_bytes(double(sample.bytes())));
+  size_t given = 0;
   const TrainedModel model = train_with_sentencepiece(settings_of(options), [&](std::string& sentence) {
-    if (!has_first) return lines.next(sentence);
-    has_first = false;
-    sentence = first;
+    if (given == sample.num_kept()) return false;
+    sentence = sample.take(given++);
     return true;
   });
   if (!model.mistake.empty()) explain(model.mistake, options);

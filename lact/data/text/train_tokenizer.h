@@ -42,8 +42,8 @@ struct TrainTokenizerOptions {
 };
 
 /// Lines are sentences, so no piece holds a newline; byte fallback, or else a symbol of its own, stands for
-/// it. Unknown is 0, begin 1, end 2. The same text gives the same model.
-/// Needs the system's SentencePiece library.
+/// it. Unknown is 0, begin 1, end 2. The same text gives the same model. Of more than 128 MB of text,
+/// unpacked, so much is taken, chosen at random line by line. Needs the system's SentencePiece library.
 void train_sentencepiece(const TrainTokenizerOptions& options);
 
 /// Why no tokenizer can be trained on this machine; "" if one can.

@@ -6,6 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/fnv.h"
+#include "lact/io/finite.h"
 
 namespace lact::models {
 
@@ -118,6 +119,7 @@ void load_foreign(torch::nn::Module& module, const ForeignNames& names,
     LACT_CHECK(known.count(name) > 0, "{}: tensor {} is not part of this model", file, name);
   }
   for (const auto& item : parameters) LACT_ASSERT(filled.count(item.key()) > 0);
+  io::check_finite(tensors, file);
   for (auto& [target, source] : copies) target.copy_(source);
 }
 

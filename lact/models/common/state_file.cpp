@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/io/finite.h"
 
 namespace lact::models {
 
@@ -18,6 +19,8 @@ struct StateCollector : StateVisitor {
   }
 };
 
+constexpr int64_t kLargestCount = int64_t(1) << 48;  // of tokens, chunks: sums of a few stay far from 2^63
+
 struct StateFiller : StateVisitor {
   StateReader& reader;
   const std::string& path;
@@ -31,8 +34,9 @@ struct StateFiller : StateVisitor {
   }
   void number(const std::string& name, int64_t& value) override {
     const at::Tensor& read = reader.find(name);
-    LACT_CHECK(read.scalar_type() == at::kLong && read.numel() == 1 && read.item<int64_t>() >= 0,
-               "{}: {} is not a count", path, name);
+    const bool is_count = read.scalar_type() == at::kLong && read.numel() == 1 && read.item<int64_t>() >= 0 &&
+                          read.item<int64_t>() <= kLargestCount;
+    LACT_CHECK(is_count, "{}: {} is not a count", path, name);
     value = read.item<int64_t>();
   }
 };
@@ -76,8 +80,8 @@ at::Tensor StateReader::take(const std::string& name, const std::vector<int64_t>
   const at::Tensor& read = find(name);
   LACT_CHECK(read.sizes() == shape, "{}: tensor {} has shape {}, expected {}", path_, name,
              read.sizes().vec(), shape);
-  LACT_CHECK(read.is_floating_point() && at::isfinite(read).all().item<bool>(),
-             "{}: tensor {} is not made of finite numbers", path_, name);
+  LACT_CHECK(read.is_floating_point() && io::all_finite(read), "{}: tensor {} is not made of finite numbers",
+             path_, name);
   return read;
 }
 

@@ -5,8 +5,10 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/models/lm/weights.h"
 
 namespace lact::models {
@@ -55,7 +57,9 @@ LmConfig read_lm_config(const std::string& folder) {
 
 std::shared_ptr<LanguageModel> load_lm(const std::string& folder) {
   const LmConfig config = read_lm_config(folder);
-  auto model = std::make_shared<LanguageModel>(config);
+  check_weights_fit(folder, cost(config));
+  auto model =
+      making(folder + ": the model's weights", [&] { return std::make_shared<LanguageModel>(config); });
   adopt_foreign(*model, names_for(config, *model), folder, [&] { return io::read_tensor_folder(folder); });
   return model;
 }

@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
 #include "lact/ops/dispatch/dtypes.h"
 
@@ -41,6 +42,7 @@ std::unique_ptr<State> LmState::clone() const {
 
 LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
   config.check();
+  check_parameters(cost(config));
   const int64_t width = config.model_dim;
   embeddings_ = register_parameter("embeddings", at::empty({config.vocabulary_size, width}));
   for (int64_t i = 0; i < config.num_layers; ++i) {

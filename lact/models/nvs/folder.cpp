@@ -5,9 +5,12 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/models/nvs/weights.h"
 
 namespace lact::models {
@@ -65,7 +68,7 @@ NvsTraining read_nvs_training(const std::string& folder_or_file) {
   }
   if (!json.contains("image_size")) return training;
   LACT_CHECK(sides.size() == 2 && sides[0] > 0 && sides[1] > 0,
-             "{}: image_size is {}, expected [height, width]", file, json["image_size"].dump());
+             "{}: image_size is {}, expected [height, width]", file, shown_json(json["image_size"]));
   training.image_size = io::ImageSize{sides[0], sides[1]};
   return training;
 }
@@ -78,7 +81,10 @@ std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file) {
     adopt_foreign(*model, foreign_names(theirs), folder_or_file, [&] { return tensors; });
     return model;
   }
-  auto model = std::make_shared<NvsModel>(read_nvs_config(folder_or_file));
+  const NvsConfig config = read_nvs_config(folder_or_file);
+  check_weights_fit(folder_or_file, cost(config));
+  auto model =
+      making(folder_or_file + ": the model's weights", [&] { return std::make_shared<NvsModel>(config); });
   adopt_foreign(*model, nvs_names(*model), folder_or_file,
                 [&] { return io::read_tensor_folder(folder_or_file); });
   return model;

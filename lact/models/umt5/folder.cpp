@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
 #include "lact/models/common/config_file.h"
@@ -81,7 +82,8 @@ std::shared_ptr<Umt5Encoder> load_umt5(const std::string& folder_or_file,
   const auto kept = type.value_or(embedding->second.scalar_type());
   LACT_CHECK(at::isFloatingType(kept), "{}: tensor {} has dtype {}, expected a floating point type",
              folder_or_file, kEmbedding, toString(kept));
-  auto model = std::make_shared<Umt5Encoder>(config, kept, Umt5Start::empty);
+  auto model = making(folder_or_file + ": the encoder's weights",
+                      [&] { return std::make_shared<Umt5Encoder>(config, kept, Umt5Start::empty); });
   adopt_foreign(*model, own_names(*model), folder_or_file, [&] { return tensors; });
   return model;
 }

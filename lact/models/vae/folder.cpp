@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
 #include "lact/models/common/config_file.h"
@@ -30,7 +31,9 @@ std::shared_ptr<Vae> load_vae(const std::string& folder_or_file) {
     adopt_foreign(*model, own_names(*model), folder_or_file, [&] { return tensors; });
     return model;
   }
-  auto model = std::make_shared<Vae>(read_vae_config(folder_or_file));
+  const VaeConfig config = read_vae_config(folder_or_file);
+  auto model =
+      making(folder_or_file + ": the autoencoder's weights", [&] { return std::make_shared<Vae>(config); });
   adopt_foreign(*model, own_names(*model), folder_or_file,
                 [&] { return io::read_tensor_folder(folder_or_file); });
   return model;

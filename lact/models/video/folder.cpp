@@ -6,9 +6,11 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/models/video/weights.h"
 
 namespace lact::models {
@@ -63,6 +65,13 @@ VideoConfig config_of(const VideoFolder& folder) {
   return config;
 }
 
+/// A new model for the weights of this folder.
+std::shared_ptr<VideoModel> video_model_for(const VideoConfig& config, const VideoFolder& opened,
+                                            const std::string& folder) {
+  check_weights_fit(folder, cost(config), opened.is_wan ? kWanStem : "model");
+  return making(folder + ": the model's weights", [&] { return std::make_shared<VideoModel>(config); });
+}
+
 ForeignNames video_names(const VideoModel& model) {
   const ForeignNames names = foreign_names(model.config());
   return covers(names, model) ? names : own_names(model);
@@ -98,7 +107,7 @@ options::Json read_video_notes(const std::string& folder) {
 
 std::shared_ptr<VideoModel> load_video(const std::string& folder) {
   const VideoFolder opened = open_video_folder(folder);
-  auto model = std::make_shared<VideoModel>(config_of(opened));
+  auto model = video_model_for(config_of(opened), opened, folder);
   if (opened.is_wan) {
     load_wan_or_authors(*model, io::read_tensor_folder(folder, kWanStem), folder);
   } else {
@@ -110,7 +119,7 @@ std::shared_ptr<VideoModel> load_video(const std::string& folder) {
 std::shared_ptr<VideoModel> load_video_as(const VideoConfig& config, const std::string& folder) {
   const VideoFolder opened = open_video_folder(folder);
   if (config == config_of(opened)) return load_video(folder);
-  auto model = std::make_shared<VideoModel>(config);
+  auto model = video_model_for(config, opened, folder);
   Tensors tensors = opened.is_wan ? io::read_tensor_folder(folder, kWanStem) : io::read_tensor_folder(folder);
   const ForeignNames theirs = video_names(VideoModel(config_of(opened)));
   for (const auto& [foreign, ours, view] : theirs.tensors())

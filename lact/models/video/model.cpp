@@ -6,6 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
 #include "lact/ops/dispatch/dtypes.h"
 
@@ -38,6 +39,7 @@ void check_batch(const char* what, const at::Tensor& tensor, int64_t batch) {
 
 VideoModel::VideoModel(const VideoConfig& config) : config_(config) {
   config.check();
+  check_parameters(cost(config));
   patch_ = {config.patch[0], config.patch[1], config.patch[2]};
   const int64_t width = config.model_dim;
   const auto linear = [&](const char* name, int64_t in, int64_t out) {

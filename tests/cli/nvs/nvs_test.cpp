@@ -13,6 +13,7 @@
 #include "lact/models/nvs/scene_file.h"
 #include "lact/tasks/nvs/session.h"
 #include "support/ffmpeg.h"
+#include "support/places.h"
 #include "support/program.h"
 #include "support/tiny_nvs.h"
 
@@ -32,7 +33,8 @@ using lact::testing::write_file;
 using ::testing::HasSubstr;
 
 /// Three photos of 8 x 8 pixels; the model's patches are 4 x 4.
-const std::string kPhotos = "'" LACT_SOURCE_DIR "/tests/data/views/examples/opencv_cameras.json'";
+const std::string kPhotos =
+    "'" + testing::source_folder() + "/tests/data/views/examples/opencv_cameras.json'";
 
 class NvsProgram : public ::testing::Test {
  protected:

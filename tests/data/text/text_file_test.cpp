@@ -53,6 +53,8 @@ TEST(TextFile, GzipIsKnownByItsContents) {
   write_file(folder / "plain.gz", "hello");
   EXPECT_EQ(read_all(folder / "packed.txt"), "hello");
   EXPECT_EQ(read_all(folder / "plain.gz"), "hello");
+  EXPECT_TRUE(is_packed(folder / "packed.txt"));
+  EXPECT_FALSE(is_packed(folder / "plain.gz"));
 }
 
 TEST(TextFile, HashIsThatOfFnv1a) {

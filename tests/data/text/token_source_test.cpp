@@ -57,6 +57,15 @@ TEST_F(TokenSourceTest, TheOrderDependsOnSeedAndEpoch) {
   EXPECT_LT(next_epoch, 15);
 }
 
+TEST_F(TokenSourceTest, NoTokenIsLeftOutOfEveryEpoch) {
+  // 100 tokens are one sequence of 60: where it begins is drawn anew for each epoch.
+  const auto source = shuffled_sequences(tokens_, {0, 100}, 5);
+  ASSERT_EQ(source->num_sequences(60), 1);
+  std::set<std::vector<int64_t>> begins;
+  for (int64_t epoch = 0; epoch < 200; ++epoch) begins.insert(sequence(*source, epoch, 60));
+  EXPECT_GT(begins.size(), 15u);  // of 26: the text repeats then
+}
+
 TEST_F(TokenSourceTest, ConsecutiveSequencesFollowEachOther) {
   const auto source = consecutive_sequences(tokens_, {100, 200});
   EXPECT_EQ(source->num_sequences(10), 10);

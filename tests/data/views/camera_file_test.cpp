@@ -4,6 +4,7 @@
 
 #include "lact/data/views/camera_path.h"
 #include "support/errors.h"
+#include "support/places.h"
 #include "support/temporary_folder.h"
 
 namespace lact::data {
@@ -31,7 +32,8 @@ TEST(CameraFile, APathComesBack) {
 }
 
 TEST(CameraFile, AnExampleByHand) {
-  const auto cameras = read_camera_path(LACT_SOURCE_DIR "/tests/data/views/examples/opencv_cameras.json");
+  const auto cameras =
+      read_camera_path(testing::source_folder() + "/tests/data/views/examples/opencv_cameras.json");
   ASSERT_EQ(cameras.size(), 3u);
   EXPECT_EQ(cameras[1].camera_to_world[0][3], 3);
   EXPECT_EQ(cameras[1].fx, 10);

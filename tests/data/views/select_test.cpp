@@ -78,6 +78,24 @@ TEST(Select, ClustersAreRepresentedByOneViewEach) {
   }
 }
 
+TEST(Select, AClusterIsRepresentedByTheViewInItsMiddle) {
+  // Three crosses of five cameras that look the same way; two of the crosses are nearer to each other.
+  std::vector<Camera> cameras;
+  const Point middles[] = {{0, 0, 0}, {2, 0, 0}, {0, 7, 1}};
+  const Point steps[] = {{0.3, 0, 0}, {0, 0.3, 0}, {0, 0, 0}, {-0.3, 0, 0}, {0, -0.3, 0}};
+  for (const Point& middle : middles)
+    for (const Point& step : steps) {
+      const Point place = {middle[0] + step[0], middle[1] + step[1], middle[2]};
+      cameras.push_back({8, 8, 10, 10, 4, 4, look_at(place, {place[0] + 1, place[1], place[2]}, {0, 0, 1})});
+    }
+  int found = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto chosen = choose_views(cameras, all_of(cameras), 3, ViewChoice::kmeans, seed);
+    found += chosen == std::vector<int64_t>{2, 7, 12};
+  }
+  EXPECT_GE(found, 17);  // now and then two of the first centres lie in the same cross
+}
+
 TEST(Select, DirectionsMakeClustersToo) {
   // All in one place, looking two ways.
   std::vector<Camera> cameras;

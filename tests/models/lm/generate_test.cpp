@@ -1,6 +1,7 @@
 #include "lact/models/lm/generate.h"
 
 #include <map>
+#include <set>
 
 #include "support/errors.h"
 #include "support/tiny_lm.h"
@@ -40,6 +41,27 @@ TEST(Sampling, TopKAndTopPCutTheTail) {
   EXPECT_EQ(by_count.count(0) + by_count.count(1), 0u);
   const auto by_share = draws({.temperature = 1, .top_p = 0.65}, logits);
   EXPECT_EQ(by_share.size(), 2u);
+}
+
+// The fewest of the likeliest tokens that reach the share, each as often as its probability among them.
+TEST(Sampling, TopPKeepsTheShareThatWasAskedFor) {
+  const at::Tensor logits = at::tensor({0.1, 0.4, 0.2, 0.3}).log();
+  const auto kept = [&](double top_p) {
+    std::set<int64_t> tokens;
+    for (const auto& [token, times] : draws({.temperature = 1, .top_p = top_p}, logits)) tokens.insert(token);
+    return tokens;
+  };
+  EXPECT_EQ(kept(0.39), (std::set<int64_t>{1}));
+  EXPECT_EQ(kept(0.41), (std::set<int64_t>{1, 3}));
+  EXPECT_EQ(kept(0.69), (std::set<int64_t>{1, 3}));
+  EXPECT_EQ(kept(0.71), (std::set<int64_t>{1, 2, 3}));
+  EXPECT_EQ(kept(0.89), (std::set<int64_t>{1, 2, 3}));
+  EXPECT_EQ(kept(0.91).size(), 4u);
+  EXPECT_EQ(kept(1).size(), 4u);
+  const auto times = draws({.temperature = 1, .top_p = 0.8}, logits, 9000);
+  EXPECT_NEAR(times.at(1), 4000, 200);
+  EXPECT_NEAR(times.at(3), 3000, 200);
+  EXPECT_NEAR(times.at(2), 2000, 200);
 }
 
 TEST(Sampling, RepetitionPenaltyMakesSeenTokensLessLikely) {
@@ -89,6 +111,29 @@ TEST(Generate, GreedyTextIsWhatTheWholeModelWouldSay) {
     EXPECT_EQ(model->forward(ids)[0][-1].argmax().item<int64_t>(), token);
     tokens.push_back(token);
   }
+}
+
+// The penalty is for tokens of the prompt, too.
+TEST(Generate, WhatThePromptSaysCountsAsARepetition) {
+  const auto model = make_lm(tiny_lm());
+  GenerateOptions options;
+  options.max_tokens = 1;
+  options.ignore_end = true;
+  options.sampling.temperature = 0;
+  options.sampling.repetition_penalty = 50;
+  int moved = 0;
+  for (int64_t first = 0; first < 40; ++first) {
+    std::vector<int64_t> prompt;
+    for (int64_t i = 0; i < 60; ++i) prompt.push_back((first * 7 + i * 3) % 256);
+    LmStream stream(model), same(model);
+    same.read(prompt);
+    Sampler noting(options.sampling), forgetting(options.sampling);
+    for (const int64_t token : prompt) noting.note(token);
+    const int64_t expected = noting.draw(same.next_logits());
+    EXPECT_EQ(generate(stream, prompt, options, kBytes, [](const std::string&) {}).tokens.at(0), expected);
+    moved += expected != forgetting.draw(same.next_logits());
+  }
+  EXPECT_GT(moved, 0);
 }
 
 TEST(Generate, StopsBeforeAStopStringAndPrintsNothingOfIt) {

@@ -6,8 +6,10 @@
 #include <filesystem>
 
 #include "lact/base/options.h"
+#include "lact/io/safetensors.h"
 #include "lact/tasks/nvs/evaluation/image_metrics.h"
 #include "support/errors.h"
+#include "support/places.h"
 #include "support/temporary_folder.h"
 
 namespace lact::models {
@@ -26,12 +28,76 @@ at::Tensor read_picture(const fs::path& path) {
   return image.permute({2, 0, 1}).unsqueeze(0).to(at::kFloat) / 255;
 }
 
+/// AlexNet of random weights in the files that Lpips reads.
+struct RandomAlexNet {
+  struct Layer {
+    int64_t index, in, out, size, stride, padding;
+  };
+  static constexpr Layer kLayers[] = {{0, 3, 64, 11, 4, 2},
+                                      {3, 64, 192, 5, 1, 2},
+                                      {6, 192, 384, 3, 1, 1},
+                                      {8, 384, 256, 3, 1, 1},
+                                      {10, 256, 256, 3, 1, 1}};
+
+  RandomAlexNet() {
+    at::manual_seed(8);
+    for (const auto& layer : kLayers) {
+      const std::string name = fmt::format("features.{}.", layer.index);
+      const double fan_in = double(layer.in * layer.size * layer.size);
+      features[name + "weight"] =
+          at::randn({layer.out, layer.in, layer.size, layer.size}) * std::sqrt(2 / fan_in);
+      features[name + "bias"] = at::randn({layer.out}) * 0.1;
+      heads[fmt::format("lin{}.model.1.weight", heads.size())] = at::rand({1, layer.out, 1, 1});
+    }
+    io::write_safetensors(folder / "alexnet_features.safetensors", {features, {}});
+    io::write_safetensors(folder / "lpips_lin_alex_v0.1.safetensors", {heads, {}});
+  }
+
+  /// Features of every layer, of unit length at every place.
+  std::vector<at::Tensor> taps(const at::Tensor& picture) const {
+    const auto channels = [](std::vector<double> values) {
+      return at::tensor(values, at::kFloat).view({1, 3, 1, 1});
+    };
+    // The mean and deviation of ImageNet's pictures, told for the range -1 to 1.
+    at::Tensor x = (picture * 2 - 1 - channels({-.030, -.088, -.188})) / channels({.458, .448, .450});
+    std::vector<at::Tensor> all;
+    for (const auto& layer : kLayers) {
+      const std::string name = fmt::format("features.{}.", layer.index);
+      if (layer.index == 3 || layer.index == 6) x = at::max_pool2d(x, 3, 2);
+      x = at::relu(at::conv2d(x, features.at(name + "weight"), features.at(name + "bias"), layer.stride,
+                              layer.padding));
+      all.push_back(x / x.square().sum(1, true).sqrt().clamp_min(1e-10));
+    }
+    return all;
+  }
+
+  testing::TemporaryFolder folder;
+  std::map<std::string, at::Tensor> features, heads;
+};
+
+TEST(Lpips, IsTheWeightedDistanceOfNormalisedFeatures) {
+  const RandomAlexNet net;
+  const Lpips lpips(LpipsNetwork::alex, net.folder / "");
+  const at::Tensor a = at::rand({2, 3, 40, 48}), b = at::rand({2, 3, 40, 48});
+  const at::Tensor found = lpips.by_layer(a, b);
+  const auto first = net.taps(a), second = net.taps(b);
+  ASSERT_EQ(found.sizes(), (std::vector<int64_t>{2, 5}));
+  for (int64_t i = 0; i < 5; ++i) {
+    const at::Tensor squares = (first[size_t(i)] - second[size_t(i)]).square();
+    const at::Tensor expected =
+        (squares * net.heads.at(fmt::format("lin{}.model.1.weight", i))).sum(1).mean({1, 2});
+    EXPECT_TRUE(at::allclose(found.select(1, i), expected, 1e-4)) << "layer " << i;
+  }
+  EXPECT_TRUE(at::allclose(lpips(a, b), found.sum(1)));
+  EXPECT_EQ(lpips(a, a).abs().max().item<float>(), 0);
+}
+
 class LpipsTest : public ::testing::TestWithParam<LpipsNetwork> {
  protected:
   void SetUp() override {
     if (!fs::exists(folder_)) GTEST_SKIP() << folder_ << " is absent: LPIPS was not checked";
   }
-  fs::path folder_ = fs::path(LACT_SOURCE_DIR) / "../shared/data/lpips";
+  fs::path folder_ = fs::path(testing::source_folder()) / "../shared/data/lpips";
 };
 
 TEST_P(LpipsTest, IsTheReference) {

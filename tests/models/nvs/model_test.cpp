@@ -1,8 +1,11 @@
 #include "lact/models/nvs/model.h"
 
+#include "lact/nn/init.h"
+#include "lact/nn/linear.h"
 #include "support/dependence.h"
 #include "support/errors.h"
 #include "support/gradients.h"
+#include "support/limited_memory.h"
 #include "support/tiny_nvs.h"
 #include "support/watched_memory.h"
 
@@ -113,6 +116,26 @@ TEST(NvsModel, ViewsCanBeLoadedAPieceAtATime) {
   EXPECT_SENTENCE(model->reconstruct(other, load), "image 0 has shape [3, 8, 8], expected [3, 8, 12]");
   const auto too_few = [&](int64_t first, int64_t) { return load(first, 1); };
   EXPECT_SENTENCE(model->reconstruct(sizes, too_few, options), "1 images were loaded, expected 2");
+}
+
+// Three branches per block are added up: the deeper the model, the smaller each begins.
+TEST(NvsModel, BranchesOfDeepModelsBeginSmall) {
+  for (const int64_t layers : {1, 4}) {
+    NvsConfig config = tiny_nvs();
+    config.num_layers = layers;
+    at::manual_seed(3);
+    const NvsModel model(config);
+    const double expected = nn::kLinearStd / std::sqrt(3.0 * double(layers));
+    int found = 0;
+    for (const auto& item : model.named_parameters()) {
+      const bool branch_end = item.key().ends_with("projection.output.weight") ||
+                              item.key().ends_with("feed_forward.down.weight");
+      if (!branch_end) continue;
+      EXPECT_NEAR(item.value().std().item<double>() / expected, 1, 0.1) << item.key();
+      ++found;
+    }
+    EXPECT_EQ(found, 3 * layers);
+  }
 }
 
 TEST(NvsModel, TheOrderOfInputViewsDoesNotMatter) {
@@ -258,6 +281,15 @@ TEST(NvsModel, MistakesAreSentences) {
   const at::Tensor rays = scene.rays().unsqueeze(0);
   EXPECT_SENTENCE(model->forward(scene.images.unsqueeze(0), rays.narrow(1, 0, 2), rays),
                   "the input rays have shape [1, 2, 9, 8, 8], expected [1, 3, 9, 8, 8]");
+}
+
+TEST(NvsModel, AViewThatNoMemoryHoldsIsASentence) {
+  const auto model = make_nvs(tiny_nvs());
+  const TinyScene scene = tiny_scene(2, 8, 8);
+  const auto state = model->reconstruct(scene.list(), scene.intrinsics, scene.camera_to_world);
+  const lact::testing::LimitedMemory limited(uint64_t(512) << 20);
+  EXPECT_SENTENCE(model->render(*state, scene.intrinsics[0], scene.camera_to_world[0], 16384, 16384),
+                  "not enough memory for a view of 16384 x 16384 pixels (");
 }
 
 }  // namespace

@@ -25,6 +25,18 @@ TEST(VaeModel, ShapesFollowTheFactors) {
   EXPECT_EQ(wan.decode(moments.mean).sizes(), (std::vector<int64_t>{2, 3, 5, 16, 8}));
 }
 
+TEST(VaeModel, CachesThatAreResetBeginAnotherClip) {
+  at::NoGradGuard no_grad;
+  const auto model = make_precise_vae();
+  const at::Tensor clip = tiny_clip(1, 5, 8, 8);
+  FrameCaches caches;
+  const at::Tensor first = model->encode(clip, &caches).mean;
+  EXPECT_GT(caches.frames(), 0);
+  caches.reset();
+  EXPECT_TRUE(caches.at_first_frame());
+  EXPECT_TRUE(model->encode(clip, &caches).mean.equal(first));
+}
+
 /// The pieces begin with 1 + 4 n frames, and have 4 n frames later.
 TEST(VaeModel, PiecesGiveTheLatentsOfTheWholeClip) {
   at::NoGradGuard no_grad;

@@ -67,6 +67,19 @@ TEST(Denoising, AVideoGoesOnAsItWouldHaveBeenSampled) {
   }
 }
 
+TEST(Denoising, VideosOfABatchGoOnInWaysOfTheirOwn) {
+  const VideoConfig config = tiny_video();
+  const auto model = make_video(config);
+  const at::Tensor first = random_video(config, 1, 1, at::kFloat).repeat({2, 1, 1, 1, 1});
+  const at::Tensor text = at::randn({1, config.text_length, config.text_dim}).repeat({2, 1, 1});
+  SampleOptions options;
+  options.solver.steps = 2;
+  options.guidance = 1;
+  const at::Tensor made = continue_video(*model, first, 2, options, 7, text, {});
+  EXPECT_TRUE(part_of(made, config, 0)[0].equal(part_of(made, config, 0)[1]));
+  EXPECT_GT((part_of(made, config, 1)[0] - part_of(made, config, 1)[1]).abs().mean().item<double>(), 0.1);
+}
+
 TEST(Denoising, WhatCannotWorkIsRefused) {
   const VideoConfig config = tiny_video();
   const auto model = make_video(config);

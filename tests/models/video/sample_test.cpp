@@ -56,6 +56,15 @@ TEST_F(VideoSamplingTest, AChunkIsTheSolutionOfTheGuidedFlow) {
   }
 }
 
+TEST(ChunkNoise, EveryChunkAndSeedHasItsOwn) {
+  const std::vector<int64_t> sizes = {1, 3, 2, 4, 6};
+  const at::Tensor noise = chunk_noise(sizes, 5, 1);
+  EXPECT_TRUE(chunk_noise(sizes, 5, 1).equal(noise));
+  for (const auto& other : {chunk_noise(sizes, 5, 0), chunk_noise(sizes, 5, 2), chunk_noise(sizes, 6, 1)}) {
+    EXPECT_LT((other * noise).mean().abs().item<double>(), 0.4);  // 1 if they were the same
+  }
+}
+
 TEST_F(VideoSamplingTest, EqualsRecomputingTheWholeSequence) {
   options_.guidance = 1;
   for (const auto mixer : {VideoMixer::lact, VideoMixer::window, VideoMixer::full}) {

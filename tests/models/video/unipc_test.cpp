@@ -79,6 +79,46 @@ TEST(Solvers, AConstantVelocityIsSolvedExactly) {
   }
 }
 
+// In the logarithm l of signal / noise the exact solution is x_t = s_t / s_s x_s + s_t int e^l clean(l) dl,
+// and the corrector of order 2 follows it for predictions that are quadratic in l. The predictor and the
+// corrector of order 1 are -a_t (e^-h - 1) (clean + half of a difference), as in the paper.
+TEST(Solvers, UniPcTakesTheStepsOfThePaper) {
+  const std::vector<double> levels = {0.9, 0.7, 0.55, 0.3, 0.1};
+  std::vector<double> l, h = {0}, predictions;
+  for (const double level : levels) l.push_back(std::log((1 - level) / level));
+  for (size_t i = 1; i < l.size(); ++i) h.push_back(l[i] - l[i - 1]);
+  const auto prediction = [](double place) { return 0.4 - 0.7 * place + 0.3 * place * place; };
+  for (const double place : l) predictions.push_back(prediction(place));
+  const auto& m = predictions;
+  const auto advance = [&](size_t to, double from, double direction) {
+    return levels[to] / levels[to - 1] * from - (1 - levels[to]) * std::expm1(-h[to]) * direction;
+  };
+  const auto exact = [&](size_t to, double from) {
+    constexpr int kParts = 20000;
+    double integral = 0;
+    for (int i = 0; i < kParts; ++i) {
+      const double place = l[to - 1] + h[to] * (i + 0.5) / kParts;
+      integral += std::exp(place) * prediction(place) * h[to] / kParts;
+    }
+    return levels[to] / levels[to - 1] * from + levels[to] * integral;
+  };
+  const double first = 1.3;
+  std::vector<double> expected = {advance(1, first, m[0])};
+  const double corrected1 = advance(1, first, m[0] + 0.5 * (m[1] - m[0]));
+  expected.push_back(advance(2, corrected1, m[1] + 0.5 * (m[0] - m[1]) / (-h[1] / h[2])));
+  const double corrected2 = exact(2, corrected1);
+  expected.push_back(advance(3, corrected2, m[2] + 0.5 * (m[1] - m[2]) / (-h[2] / h[3])));
+  const double corrected3 = exact(3, corrected2);
+  expected.push_back(advance(4, corrected3, m[3]));  // the last step is of order 1
+
+  UniPcSolver solver(levels);
+  at::Tensor sample = at::tensor({first}, at::kDouble);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    sample = solver.step((sample - m[i]) / levels[i], sample);
+    EXPECT_NEAR(sample.item<double>(), expected[i], 1e-7) << i;
+  }
+}
+
 TEST(Solvers, SayWhichTimeComesNext) {
   const auto unipc = make_solver({.steps = 4, .shift = 3});
   EXPECT_EQ(unipc->steps(), 4);

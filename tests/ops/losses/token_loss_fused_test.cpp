@@ -111,6 +111,18 @@ TEST(TokenLossFused, ALogitThatIsNotANumberIsSeen) {
   });
 }
 
+// The last logits of a row fill no whole vector.
+TEST(TokenLossFused, TheLastLogitIsSeenToBeNotANumber) {
+  for_each_isa([](const std::string&) {
+    for (const int64_t vocabulary : {7, 1501}) {
+      at::Tensor weight = at::randn({vocabulary, 8});
+      weight[vocabulary - 1].fill_(std::nan(""));
+      const at::Tensor losses = token_losses(at::randn({5, 8}), weight, at::zeros({5}, at::kLong));
+      EXPECT_TRUE(losses.isnan().all().item<bool>()) << vocabulary;
+    }
+  });
+}
+
 TEST(TokenLossFused, OnlySomeInputsNeedGradients) {
   const at::Tensor hidden = at::randn({6, 8}).requires_grad_(true), weight = at::randn({20, 8});
   const at::Tensor targets = draw_targets(6, 20);

@@ -370,6 +370,8 @@ TEST(Ruler, ScoreIsTheFractionOfAnswersFound) {
   EXPECT_EQ(score("", {"1234567"}), 0);
   EXPECT_EQ(score("91234567", {"1234567"}), 1);  // a substring counts, as in RULER
   EXPECT_EQ(score("AB12\x01 is it", {"ab12"}), 1);
+  EXPECT_EQ(score("the code is ab12", {"AB12"}), 1);  // neither side's case matters
+  EXPECT_EQ(score("Ab12 and zY", {"aB12", "Zy", "ZZ"}), 2.0 / 3);
   EXPECT_EQ(score(" 4, 3 and 1", {"1", "2", "3", "4"}), 0.75);
   EXPECT_EQ(score("4 4 4 4", {"1", "2", "3", "4"}), 0.25);
   EXPECT_SENTENCE(score("1", {}), "without answers");

@@ -62,6 +62,56 @@ TEST(TextScore, PositionLossAveragesBuckets) {
   EXPECT_SENTENCE(position_loss("m", model, *tokens, {.length = 1000}), "fewer than one sequence of 1000");
 }
 
+/// Answers every token with the token itself.
+std::shared_ptr<models::LanguageModel> echoing_lm() {
+  auto config = tiny_lm();
+  config.tie_embeddings = true;
+  const auto model = make_lm(config);
+  at::NoGradGuard no_grad;
+  for (auto& item : model->named_parameters()) {
+    const std::string& name = item.key();
+    at::Tensor value = item.value();
+    if (name.ends_with("output.weight") || name.ends_with("down.weight")) value.zero_();
+    // Rows of one length: each is nearest to itself.
+    if (name == "embeddings") value.copy_(value / value.norm(2, {1}, true));
+  }
+  return model;
+}
+
+// An answer is what the model says before it has read it.
+TEST(TextScore, AnEchoRecallsNothing) {
+  const auto model = echoing_lm();
+  {
+    at::NoGradGuard no_grad;
+    const at::Tensor ids = random_ids(1, 30);
+    ASSERT_TRUE(model->forward(ids).argmax(-1).equal(ids));
+  }
+  const auto tokenizer = data::byte_tokenizer();
+  const auto all = recall("m", *model, *tokenizer, {}, {.length = 400, .documents = 4}).beyond(0);
+  EXPECT_GT(all.asked, 50);
+  EXPECT_LT(all.accuracy(), 0.2);
+}
+
+TEST(TextScore, FewSequencesComeFromAllOfTheText) {
+  const lact::testing::TemporaryFolder folder;
+  // The second half is one letter again and again.
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += char('a' + i * i % 26);
+  text += std::string(400, 'z');
+  lact::testing::write_file(folder / "a.txt", text);
+  const auto tokens = data::open_corpus(*data::byte_tokenizer(), {{folder / "a.txt"}, folder / "cache", {}});
+  const auto model = make_lm(tiny_lm());
+  const auto mean_of = [&](int64_t place) {
+    at::NoGradGuard no_grad;
+    at::Tensor ids = at::empty({1, 100}, at::kLong);
+    tokens->copy(place, 100, ids.data_ptr<int64_t>());
+    return ops::next_token_loss(model->forward(ids), ids).mean().item<double>();
+  };
+  const auto result = position_loss("m", model, *tokens, {.length = 100, .sequences = 2});
+  EXPECT_EQ(result.sequences, 2);
+  EXPECT_NEAR(result.mean, (mean_of(0) + mean_of(400)) / 2, 1e-4);
+}
+
 TEST(TextScore, AnUntrainedModelRecallsByChance) {
   const auto tokenizer = data::byte_tokenizer();
   const auto model = make_lm(tiny_lm());

@@ -211,6 +211,14 @@ TEST(ViewScores, SummariesAreMeansOfScoresAndMediansOfTimes) {
   EXPECT_FALSE(summaries[0].images.lpips.has_value());
 }
 
+TEST(ViewScores, TheMedianOfTwoTimesLiesBetweenThem) {
+  const auto summaries =
+      summarize({{"a", "cubes", "0", 2, {10, 0.5, {}}, 2, 1}, {"a", "cubes", "1", 2, {10, 0.5, {}}, 4, 2}});
+  ASSERT_EQ(summaries.size(), 1u);
+  EXPECT_EQ(summaries[0].reconstruct_seconds, 3);
+  EXPECT_EQ(summaries[0].render_seconds, 1.5);
+}
+
 TEST(ViewScores, PlotsHaveALinePerModel) {
   const eval::Plot psnr = view_psnr_plot(summarize(written_scores()), "cubes");
   ASSERT_THAT(psnr.series, SizeIs(2));

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/painted_scene.h"
+#include "support/places.h"
 #include "support/running_viewer.h"
 #include "support/temporary_folder.h"
 
@@ -41,9 +42,9 @@ TEST(ViewerBrowser, DragsScrollsAndClicksAreFollowedWithoutAComplaint) {
   const char* chosen = std::getenv("LACT_SCREENSHOTS");
   const std::string screenshots = chosen != nullptr ? chosen : folder / "screenshots";
   std::filesystem::create_directories(screenshots);
-  const std::string command =
-      node + " '" LACT_SOURCE_DIR "/tests/tasks/nvs/serving/browser/drive_viewer.mjs' " + browser + " " +
-      viewer->url() + " '" + screenshots + "' 2>'" + folder / "err" + "'";
+  const std::string command = node + " '" + testing::source_folder() +
+                              "/tests/tasks/nvs/serving/browser/drive_viewer.mjs' " + browser + " " +
+                              viewer->url() + " '" + screenshots + "' 2>'" + folder / "err" + "'";
   ViewerOptions again;
   again.server.port = viewer->port();
   FILE* driver = popen(command.c_str(), "r");

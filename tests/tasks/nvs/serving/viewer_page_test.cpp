@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <regex>
 
+#include "support/places.h"
 #include "support/temporary_folder.h"
 
 namespace lact::tasks::nvs {
@@ -15,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string kWeb = LACT_SOURCE_DIR "/web/";
+const std::string kWeb = testing::source_folder() + "/web/";
 
 TEST(ViewerPage, TheProgramHoldsTheCommittedPage) {
   EXPECT_EQ(viewer_page(), testing::read_file(kWeb + "dist/viewer.html"));

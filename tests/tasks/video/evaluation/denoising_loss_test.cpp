@@ -112,6 +112,17 @@ TEST(DenoisingLoss, TheSameClipsAndNoiseWhateverTheBatch) {
   EXPECT_TRUE(at::allclose(score(2).losses, score(5).losses, 1e-4, 1e-5));
 }
 
+TEST(DenoisingLoss, StandardErrorsAreThoseOfMeansOverClips) {
+  DenoisingScore score;
+  // Two timesteps of four clips with one chunk: the means of the clips are 1, 2, 3, 6.
+  score.losses = at::tensor({0.0, 1.0, 2.0, 5.0, 2.0, 3.0, 4.0, 7.0}, at::kDouble).view({2, 4, 1});
+  ASSERT_EQ(score.by_chunk().size(), 1u);
+  EXPECT_DOUBLE_EQ(score.by_chunk()[0], 3);
+  EXPECT_DOUBLE_EQ(score.error_by_chunk()[0], std::sqrt(14.0 / 3) / 2);
+  score.losses = score.losses.narrow(1, 0, 1);
+  EXPECT_TRUE(std::isnan(score.error_by_chunk()[0]));
+}
+
 TEST(DenoisingLoss, APlotHasALineForEachModel) {
   const DenoisingScore score = score_of(true_velocity);
   const eval::Plot plot = denoising_plot({score, score}, {500, 1000});

@@ -88,6 +88,37 @@ TEST(VideoTraining, AFreshModelsLossIsThatOfAnsweringZero) {
   EXPECT_NE(toy_task(options)->loss(0).item<double>(), loss);
 }
 
+/// One grey clip, whatever is asked for.
+class GreyClips : public data::ClipSource {
+ public:
+  explicit GreyClips(const data::ClipShape& shape) : shape_(shape) {}
+  data::Clip clip(uint64_t) const override {
+    return {at::full({shape_.frames, 3, shape_.height, shape_.width}, 90, at::kByte), "grey", 8};
+  }
+  std::string caption(uint64_t) const override { return "grey"; }
+  std::string identity(uint64_t) const override { return "grey"; }
+  data::ClipShape shape() const override { return shape_; }
+
+ private:
+  data::ClipShape shape_;
+};
+
+// A fresh model answers zero, so that the unweighted loss of equal clips tells the noise alone.
+TEST(VideoTraining, EveryBatchHasNoiseOfItsOwn) {
+  auto options = toy_options();
+  options.learning.flow.weighted = false;
+  const auto parts = toy_parts();
+  VideoTask task(
+      parts,
+      [](const VideoStage&, const data::ClipShape& shape, data::ClipPart) {
+        return std::make_shared<GreyClips>(shape);
+      },
+      options);
+  const double first = task.loss(0).item<double>();
+  EXPECT_EQ(task.loss(0).item<double>(), first);
+  EXPECT_NE(task.loss(1).item<double>(), first);
+}
+
 TEST(VideoTraining, StagesChangeLengthAndSizeAtTheirSteps) {
   TaskOptions options = toy_options();
   auto task = toy_task(options);
