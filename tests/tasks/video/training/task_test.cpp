@@ -108,9 +108,9 @@ TEST(VideoTraining, EveryBatchHasNoiseOfItsOwn) {
   auto options = toy_options();
   options.learning.flow.weighted = false;
   const auto parts = toy_parts();
-  VideoTask task(
+  TrainingTask task(
       parts,
-      [](const VideoStage&, const data::ClipShape& shape, data::ClipPart) {
+      [](const Stage&, const data::ClipShape& shape, data::ClipPart) {
         return std::make_shared<GreyClips>(shape);
       },
       options);
