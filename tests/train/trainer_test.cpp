@@ -346,7 +346,7 @@ TEST(RateScheduleTest, FallsAlongALineOrStays) {
   EXPECT_DOUBLE_EQ(schedule.at(0), 0.5);
   EXPECT_DOUBLE_EQ(schedule.at(4), 2);
   EXPECT_DOUBLE_EQ(schedule.at(29), 1.5);
-  EXPECT_DOUBLE_EQ(schedule.at(103), 0.02);
+  EXPECT_NEAR(schedule.at(103), 0.02, 1e-12);
   schedule.floor = 0.5;
   EXPECT_DOUBLE_EQ(schedule.at(54), 1.5);
   schedule.decay = RateDecay::constant;

@@ -20,10 +20,7 @@ bool contains(const std::string& text, const char* part) { return text.find(part
 const std::vector<std::pair<std::string, Trains>>& freezings() {
   static const std::vector<std::pair<std::string, Trains>> all = {
       {"everything", [](const std::string&) { return true; }},
-      {"attention and memory",
-       [](const std::string& name) {
-         return contains(name, ".mixer.") || contains(name, ".lact.") || contains(name, ".attention.");
-       }},
+      {"attention and memory", [](const std::string& name) { return contains(name, ".mixer"); }},
       {"the last block", [](const std::string& name) { return contains(name, "block1."); }},
       {"the first block", [](const std::string& name) { return contains(name, "block0."); }},
       {"vectors inside of blocks",
