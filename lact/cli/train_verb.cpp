@@ -5,6 +5,8 @@
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/options.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 
 namespace lact::cli {
@@ -20,12 +22,13 @@ train::RunOptions TrainPlace::options() const {
 
 void add_place_options(CLI::App& verb, TrainPlace& place) {
   verb.add_option("--init", place.initial_model, "Begin with the weights of this model folder");
-  verb.add_option("-o,--output", place.output, "Folder of the run")->capture_default_str();
+  verb.add_option("-o,--output", place.output, "Folder of the run")
+      ->check(output_folder())
+      ->capture_default_str();
   verb.add_option("--resume", place.resume, "Go on with the run in this folder, bit for bit");
   verb.add_flag("--from-start", place.from_start,
                 "With --resume: begin again at step 0 where no checkpoint can be read");
-  verb.add_option("--stop-after", place.stop_after, "Stop cleanly after this step, to be resumed")
-      ->check(CLI::PositiveNumber);
+  add_number(verb, "--stop-after", place.stop_after, "Stop cleanly after this step, to be resumed", kFromOne);
   verb.add_flag("--dry-run", place.dry_run, "Print what the run would take, and do nothing");
 }
 

@@ -2,6 +2,7 @@
 
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/verbs.h"
 #include "lact/models/lm/folder.h"
@@ -55,7 +56,7 @@ void add_lm_train(CLI::App& task, int& exit_code) {
       "         lact lm train --resume run\n"
       "Ctrl-C saves a checkpoint. The folder holds the model, run.json, metrics.jsonl and TensorBoard "
       "events.");
-  verb->add_option("-c,--config", arguments->config, "Preset or JSON file of the model")
+  verb->add_option("-c,--config", arguments->config, "Preset, model folder or config file of the model")
       ->capture_default_str();
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the model: name=value; may be given repeatedly")
@@ -65,15 +66,17 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   auto& data = run_config.data;
   const char* const files = "Text files";
   verb->add_option("--data", data.data,
-                   "Text files or folders, plain or gzip; without any, the built-in text");
+                   "Text or JSON-lines files or folders, also packed; without any, the built-in text");
   verb->add_option("--tokenizer", data.tokenizer, "bytes, or a SentencePiece model")->capture_default_str();
   verb->add_option("--valid", data.valid, "Text to validate on; without any, a share of the data")
       ->group(files);
-  verb->add_option("--valid-share", data.valid_share, "That share, of files or of a single file's tokens")
+  add_number(*verb, "--valid-share", data.valid_share,
+             "That share, of files, of the documents of JSON lines, or of a single file's tokens", kShare)
       ->capture_default_str()
       ->group(files);
   verb->add_option("--cache", data.cache, "Folder for tokenised text; by default beside the data")
       ->group(files);
+  add_fields(*verb, data.format, files);
   add_fields(*verb, data.recall, "Built-in text");
   add_fields(*verb, run_config.batches, "Batches");
   add_fields(*verb, run_config.training, "Training");

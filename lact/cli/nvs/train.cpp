@@ -1,4 +1,5 @@
 #include "lact/cli/fields.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/verbs.h"
@@ -48,7 +49,7 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
       "Scenes are made up and rendered beside the training, without end. Ctrl-C saves a checkpoint. The "
       "folder "
       "holds\nthe model, run.json, metrics.jsonl, TensorBoard events and sheets of renders in samples/.");
-  verb->add_option("-c,--config", arguments->config, "Preset or JSON file of the model")
+  verb->add_option("-c,--config", arguments->config, "Preset, model folder or config file of the model")
       ->capture_default_str();
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the model: name=value; may be given repeatedly")
@@ -63,19 +64,20 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
           "what it does not say is as below")
       ->allow_extra_args(false)
       ->group(views);
-  const auto number = [&](const char* name, int64_t& value, const char* help) {
-    verb->add_option(name, value, help)->capture_default_str()->group(views);
+  const auto number = [&](const char* name, int64_t& value, const char* help, Limits limits = kUsualWhole) {
+    add_number(*verb, name, value, help, limits)->capture_default_str()->group(views);
   };
   number("--size", arguments->stage.size, "Height and width of the pictures in pixels");
   number("--inputs", arguments->stage.inputs, "Views that are read");
   number("--targets", arguments->stage.targets, "Other views that are rendered and compared");
   number("--batch", arguments->stage.scenes, "Scenes of a batch");
-  verb->add_option("--near", arguments->stage.near,
-                   "Share of the targets that stand near an input view: easier to learn, for a start")
+  add_number(*verb, "--near", arguments->stage.near,
+             "Share of the targets that stand near an input view: easier to learn, for a start", kShare)
       ->capture_default_str()
       ->group(views);
   number("--valid-scenes", run.valid_scenes, "Scenes of a validation; 0 is none");
-  number("--render-threads", run.render_threads, "Threads that render pictures beside the training");
+  number("--render-threads", run.render_threads, "Threads that render pictures beside the training",
+         kHelperThreads);
   verb->add_option_function<std::string>(
           "--frame",
           [&run](const std::string& word) { options::read(options::Json(word), run.frame, "frame"); },

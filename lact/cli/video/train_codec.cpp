@@ -1,4 +1,5 @@
 #include "lact/cli/fields.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/video/video.h"
 #include "lact/models/vae/folder.h"
@@ -59,8 +60,8 @@ void add_video_train_codec(CLI::App& task, int& exit_code) {
   add_place_options(*verb, arguments->place);
   auto& run = arguments->run;
   add_fields(*verb, run.size, "Clips");
-  verb->add_option("--read-threads", run.clips.read_threads,
-                   "threads that read or make clips beside the training")
+  add_number(*verb, "--read-threads", run.clips.read_threads,
+             "threads that read or make clips beside the training", kHelperThreads)
       ->capture_default_str()
       ->group("Clips");
   add_clip_fields(*verb, run.clips);

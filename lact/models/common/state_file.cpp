@@ -32,6 +32,24 @@ struct StateFiller : StateVisitor {
     if (token_dim >= 0 && read.dim() == value.dim()) expected[size_t(token_dim)] = read.size(token_dim);
     value = reader.take(name, expected).to(value.options());
   }
+  /// Whatever format the file has them in, the state keeps its own.
+  void tokens(const std::string& name, ops::KeptTokens& value) override {
+    const bool bytes = value.scales.defined();
+    const at::Tensor& read = reader.find(name);
+    if (read.scalar_type() != at::kChar) {
+      at::Tensor wide = at::empty(value.numbers.sizes(), bytes ? at::kFloat : value.numbers.scalar_type());
+      tensor(name, wide, 1);
+      value = bytes ? ops::keep(wide, ops::CacheFormat::int8) : ops::KeptTokens{wide, {}};
+      return;
+    }
+    std::vector<int64_t> expected = value.numbers.sizes().vec();
+    if (read.dim() == value.numbers.dim()) expected[1] = read.size(1);
+    LACT_CHECK(read.sizes() == expected, "{}: tensor {} has shape {}, expected {}", path, name,
+               read.sizes().vec(), expected);
+    const ops::KeptTokens kept = {read,
+                                  reader.take(name + "_scales", {expected.begin(), expected.end() - 1})};
+    value = bytes ? kept : ops::KeptTokens{ops::widened(kept, value.numbers.scalar_type()), {}};
+  }
   void number(const std::string& name, int64_t& value) override {
     const at::Tensor& read = reader.find(name);
     const bool is_count = read.scalar_type() == at::kLong && read.numel() == 1 && read.item<int64_t>() >= 0 &&

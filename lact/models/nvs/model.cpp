@@ -85,13 +85,11 @@ NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
   decoder_norm_ = register_module("decoder_norm", std::make_shared<nn::Norm>(width, config.norm));
   decoder_ = register_module("decoder", std::make_shared<nn::Linear>(width, config.output_channels(), false));
   // The sum of all residual branches begins as large as one of them.
-  at::NoGradGuard no_grad;
   const double std = nn::kLinearStd / std::sqrt(3.0 * double(config.num_layers));
   for (const auto& item : named_parameters()) {
     const std::string& name = item.key();
     if (name.ends_with("projection.output.weight") || name.ends_with("feed_forward.down.weight")) {
-      at::Tensor weight = item.value();
-      weight.normal_(0, std);
+      nn::init_normal(item.value(), std);
     }
   }
 }

@@ -18,7 +18,7 @@ namespace {
 void init_xavier(at::Tensor weight, int64_t layers) {
   const double fans = double(weight.size(0)) / double(layers) + double(weight.size(1));
   const double bound = std::sqrt(6 / fans);
-  weight.uniform_(-bound, bound);
+  nn::init_uniform(weight, bound);
 }
 
 void check_latents(const at::Tensor& latents, int64_t channels) {

@@ -208,9 +208,9 @@ TEST_F(LmProgram, KeepsWeightsInFewerBytesAndSaysWhatIsLost) {
     const auto direct = rows("lm generate --prompt abc --max-tokens 5 --ignore-end" + common).first;
     EXPECT_EQ(direct[0]["weight_error"], error);
   }
-  expect_mistake("lm generate --prompt a --weights int4 -m " + lm, "expected one of f32, bf16, int8");
+  expect_mistake("lm generate --prompt a --weights int4 -m " + lm, "expected one of auto, f32, bf16, int8");
   for (const std::string verb : {"generate", "ingest", "score"}) {
-    EXPECT_THAT(run_program("lm " + verb + " --help").out, ::testing::HasSubstr("f32, bf16 or int8"));
+    EXPECT_THAT(run_program("lm " + verb + " --help").out, ::testing::HasSubstr("f32, bf16, int8, or auto"));
   }
 }
 
@@ -260,7 +260,7 @@ TEST_F(LmProgram, MistakesAreOneSentence) {
   const std::string lm = model();
   const auto generate = [&](const std::string& rest) { return "lm generate -m " + lm + " " + rest; };
   expect_mistake(generate(""), "give --prompt, --prompt-file or --memory");
-  expect_mistake(generate("--prompt a --temperature -2"), "temperature is -2");
+  expect_mistake(generate("--prompt a --temperature -2"), "--temperature: -2 is out of range, expected 0 to 1000");
   expect_mistake(generate("--prompt-file " + quoted("absent")), "absent");
   write_file(path("empty.txt"), "");
   expect_mistake("lm score -m " + lm + " " + quoted("empty.txt"), "is empty");

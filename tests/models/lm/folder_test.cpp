@@ -57,7 +57,7 @@ TEST(LmFolder, UsesTheAuthorsNamesWhereTheyExist) {
 }
 
 TEST(LmFolder, PresetsAreTheAuthorsModels) {
-  for (const auto& config : {lm_tiny(), lm_small(), lm_760m(), lm_3b()}) {
+  for (const auto& config : {lm_tiny(), lm_small(), lm_760m(), lm_3b_paper(), lm_3b_code()}) {
     const auto theirs = to_authors(config);
     ASSERT_TRUE(theirs.has_value());
     EXPECT_EQ(translate(*theirs), config);

@@ -2,11 +2,13 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/random.h"
+#include "lact/data/text/documents.h"
 #include "lact/data/text/split.h"
 #include "lact/data/text/text_file.h"
 #include "lact/data/text/token_cache.h"
@@ -19,12 +21,13 @@ namespace fs = std::filesystem;
 namespace {
 
 std::shared_ptr<data::TokenArray> open_text(const data::Tokenizer& tokenizer, std::vector<std::string> paths,
-                                            const std::string& cache) {
-  return data::open_corpus(tokenizer,
-                           {std::move(paths), cache, [](const std::string& text) { log::info("{}", text); }});
+                                            const DataOptions& options) {
+  return data::open_corpus(
+      tokenizer, {std::move(paths), options.cache, [](const std::string& text) { log::info("{}", text); },
+                  options.format});
 }
 
-data::TokenRange all(const data::TokenArray& tokens) { return {0, tokens.size()}; }
+std::vector<data::TokenRange> all(const data::TokenArray& tokens) { return {{0, tokens.size()}}; }
 
 }  // namespace
 
@@ -49,21 +52,23 @@ Sources open_sources(const DataOptions& options, int64_t seed) {
   auto files = data::find_text_files(options.data);
   auto valid_files =
       options.valid.empty() ? std::vector<std::string>() : data::find_text_files(options.valid);
-  if (valid_files.empty() && options.valid_share > 0 && files.size() > 1) {
+  // Files that hold many documents are split by documents.
+  const bool many = std::any_of(files.begin(), files.end(), data::has_json_lines);
+  if (valid_files.empty() && options.valid_share > 0 && files.size() > 1 && !many) {
     auto split = data::split_files(files, options.valid_share, order);
     files = std::move(split.train);
     valid_files = std::move(split.valid);
   }
-  const auto tokens = open_text(tokenizer, files, options.cache);
-  data::TokenRange train = all(*tokens), valid = {0, 0};
+  const auto tokens = open_text(tokenizer, files, options);
+  std::vector<data::TokenRange> train = all(*tokens), valid;
   if (valid_files.empty() && options.valid_share > 0) {
-    std::tie(train, valid) = data::split_tokens(tokens->size(), options.valid_share);
+    std::tie(train, valid) = data::split_documents(*tokens, options.valid_share, order);
   }
   sources.train = data::shuffled_sequences(tokens, train, mix(order, 1));
   if (!valid_files.empty()) {
-    const auto kept = open_text(tokenizer, valid_files, options.cache);
+    const auto kept = open_text(tokenizer, valid_files, options);
     sources.valid = data::consecutive_sequences(kept, all(*kept));
-  } else if (valid.size() > 0) {
+  } else if (!valid.empty()) {
     sources.valid = data::consecutive_sequences(tokens, valid);
   }
   return sources;
@@ -94,6 +99,7 @@ std::shared_ptr<train::Task> Run::make_task(const std::string& /*folder*/, const
   const auto made =
       initial.empty() ? std::make_shared<models::LanguageModel>(model) : models::load_lm(initial);
   model = made->config();
+  models::warn_of_unseen_tokens(made->config(), "the model");
   made->set_compute_type(ops::compute_type(precision));
   made->set_recompute(recompute);
   return std::make_shared<TrainingTask>(made, sources, batches);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lact/data/text/recall_text.h"
+#include "lact/data/text/text_format.h"
 #include "lact/nn/recompute.h"
 #include "lact/ops/dispatch/precision.h"
 #include "lact/tasks/lm/training/task.h"
@@ -20,15 +21,19 @@ struct DataOptions {
   double valid_share = 0.05;
   std::string tokenizer = "bytes";
   std::string cache;
+  data::TextFormat format;
   data::RecallTextOptions recall;
 
   template <class Visitor>
   void visit(Visitor&& field) {
-    field("data", data, "text files or folders, plain or gzip; without any, the built-in recall text");
+    field("data", data,
+          "text or JSON-lines files or folders, also packed; without any, the built-in recall text");
     field("valid", valid, "text files or folders to validate on; without any, a share of the data");
-    field("valid_share", valid_share, "that share, of files or of a single file's tokens");
+    field("valid_share", valid_share,
+          "that share, of files, of the documents of JSON lines, or of a single file's tokens");
     field("tokenizer", tokenizer, "bytes, or a SentencePiece model");
     field("cache", cache, "folder for tokenised text; by default beside the data");
+    field("format", format, "what the files hold");
     field("recall", recall, "the built-in text");
   }
   bool operator==(const DataOptions&) const = default;
