@@ -260,7 +260,8 @@ TEST_F(LmProgram, MistakesAreOneSentence) {
   const std::string lm = model();
   const auto generate = [&](const std::string& rest) { return "lm generate -m " + lm + " " + rest; };
   expect_mistake(generate(""), "give --prompt, --prompt-file or --memory");
-  expect_mistake(generate("--prompt a --temperature -2"), "--temperature: -2 is out of range, expected 0 to 1000");
+  expect_mistake(generate("--prompt a --temperature -2"),
+                 "--temperature: -2 is out of range, expected 0 to 1000");
   expect_mistake(generate("--prompt-file " + quoted("absent")), "absent");
   write_file(path("empty.txt"), "");
   expect_mistake("lm score -m " + lm + " " + quoted("empty.txt"), "is empty");
