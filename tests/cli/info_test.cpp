@@ -91,7 +91,7 @@ TEST(InfoVerb, ExportedConfigIsTheSameModel) {
 }
 
 TEST(InfoVerb, TakesTheAuthorsFilesAsTheyAre) {
-  const std::string examples = source_folder() + "/tests/models/";
+  const std::string examples = lact::testing::source_folder() + "/tests/models/";
   for (const auto& [file, preset] : {std::pair{"lm/examples/760M_momentum_muon.json", "lm_760m"},
                                      {"nvs/examples/lact_l14_d768_ttt2x.yaml", "nvs_14_layers"},
                                      {"video/examples/lact_ar_chunk3f_1.3B.yaml", "video_1_3b"}}) {

@@ -17,7 +17,7 @@ using lact::testing::TemporaryFolder;
 using options::Json;
 
 std::string published_lm(const std::string& name) {
-  return source_folder() + "/tests/models/lm/examples/" + name + ".json";
+  return lact::testing::source_folder() + "/tests/models/lm/examples/" + name + ".json";
 }
 
 LmConfig authors_lm(const std::string& name) {

@@ -14,7 +14,7 @@ namespace {
 using options::Json;
 
 std::string published_nvs(const std::string& name) {
-  return source_folder() + "/tests/models/nvs/examples/" + name + ".yaml";
+  return lact::testing::source_folder() + "/tests/models/nvs/examples/" + name + ".yaml";
 }
 
 NvsConfig authors_nvs(const std::string& name) {
