@@ -7,6 +7,7 @@
 
 #include "lact/io/safetensors.h"
 #include "lact/models/lm/folder.h"
+#include "support/places.h"
 #include "support/program.h"
 #include "support/tiny_lm.h"
 
@@ -116,7 +117,7 @@ TEST_F(LmProgram, ARunThatIsKilledBeforeItsFirstCheckpointKeepsItsInitialWeights
   const std::string start = "--threads 1 lm train --init " + model() +
                             " --batch 1 --length 40 --rate 1e-9 --log-every 1 --validate-every 0 ";
   // Ended by force when it has taken a step; another one in the same folder is refused meanwhile.
-  const std::string program = "'" LACT_PROGRAM "' ";
+  const std::string program = "'" + lact::testing::program_file() + "' ";
   write_file(path("run.sh"),
              "cd " + quoted("") + "\n" + program + start +
                  "--steps 100000 --save-every 100000 -o run 2>/dev/null & pid=$!\n"
@@ -260,7 +261,8 @@ TEST_F(LmProgram, MistakesAreOneSentence) {
   const std::string lm = model();
   const auto generate = [&](const std::string& rest) { return "lm generate -m " + lm + " " + rest; };
   expect_mistake(generate(""), "give --prompt, --prompt-file or --memory");
-  expect_mistake(generate("--prompt a --temperature -2"), "--temperature: -2 is out of range, expected 0 to 1000");
+  expect_mistake(generate("--prompt a --temperature -2"),
+                 "--temperature: -2 is out of range, expected 0 to 1000");
   expect_mistake(generate("--prompt-file " + quoted("absent")), "absent");
   write_file(path("empty.txt"), "");
   expect_mistake("lm score -m " + lm + " " + quoted("empty.txt"), "is empty");
