@@ -25,12 +25,6 @@ void check_rope(const std::string& path, int64_t num_heads, int64_t model_dim, c
   check_positive(path + ".base", rope.base);
 }
 
-void check_projection(const std::string& path, const ProjectionConfig& config) {
-  check_epsilon(path + ".qk_norm_epsilon", config.qk_norm_epsilon, config.qk_norm);
-  LACT_CHECK(config.conv_width >= 0 && config.conv_width <= 64,
-             "[config] {}.conv_width is {}, expected 0 to 64", path, config.conv_width);
-}
-
 void check_attention(const std::string& path, int64_t model_dim, const attention::AttentionConfig& config) {
   check_heads(path + ".num_heads", config.num_heads, model_dim);
   check_epsilon(path + ".head_norm_epsilon", config.head_norm_epsilon, config.head_norm);
@@ -59,6 +53,11 @@ void check_memory(const std::string& path, int64_t model_dim, const ttt::LactCon
                "[config] {}.rate_channels is {}, expected 1 or the {} input channels of {}", path,
                config.rate_channels, matrix.in, matrix.name);
   }
+  // Also where they are not in use.
+  check_not_negative(path + ".rope.base", config.rope.base);
+  LACT_CHECK(config.rope_heads >= 0 && config.rope_heads <= kMostChannels,
+             "[config] {}.rope_heads is {}, expected 0 (as many as num_heads) to {}", path, config.rope_heads,
+             kMostChannels);
   const auto& steps = config.prepare_qk;
   if (std::find(steps.begin(), steps.end(), ttt::Preparation::rope) != steps.end()) {
     const int64_t heads = config.rope_heads == 0 ? config.num_heads : config.rope_heads;
@@ -96,6 +95,12 @@ void check_heads(const std::string& path, int64_t num_heads, int64_t model_dim) 
   check_size(path, num_heads);
   LACT_CHECK(model_dim % num_heads == 0, "[config] {} is {}, which does not divide model_dim {}", path,
              num_heads, model_dim);
+}
+
+void check_projection(const std::string& path, const ProjectionConfig& config) {
+  check_epsilon(path + ".qk_norm_epsilon", config.qk_norm_epsilon, config.qk_norm);
+  LACT_CHECK(config.conv_width >= 0 && config.conv_width <= 64,
+             "[config] {}.conv_width is {}, expected 0 to 64", path, config.conv_width);
 }
 
 void check_norm(const std::string& path, const nn::NormOptions& options) {

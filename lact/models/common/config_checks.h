@@ -26,6 +26,7 @@ void check_positive(const std::string& path, double value);
 void check_not_negative(const std::string& path, double value);
 
 void check_norm(const std::string& path, const nn::NormOptions& options);
+void check_projection(const std::string& path, const ProjectionConfig& config);
 void check_feed_forward(const std::string& path, const nn::FeedForwardOptions& options);
 void check_layer(const std::string& path, int64_t model_dim, const HybridLayerConfig& config);
 void check_layer(const std::string& path, int64_t model_dim, const LactLayerConfig& config);

@@ -68,6 +68,7 @@ void VideoConfig::check() const {
       "[config] layer.projection.conv_width is {}, expected 0: the order of a video's tokens is not causal",
       layer.projection.conv_width);
   check_heads("cross_attention.num_heads", cross_attention.num_heads, model_dim);
+  check_projection("cross_attention.projection", cross_attention.projection);
   check_norm("cross_norm", cross_norm);
   check_feed_forward("feed_forward", feed_forward);
   check_positive("norm_epsilon", norm_epsilon);

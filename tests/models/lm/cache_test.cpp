@@ -20,7 +20,7 @@ using lact::testing::TemporaryFolder;
 using lact::testing::tiny_lm;
 using ops::CacheFormat;
 
-constexpr CacheFormat kFormats[] = {CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8};
+constexpr CacheFormat kCacheFormats[] = {CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8};
 
 /// Without Muon, which would turn the smallest change of a gradient into another direction.
 std::shared_ptr<LanguageModel> smooth(CacheFormat format, at::ScalarType type = at::kFloat) {
@@ -53,7 +53,7 @@ TEST(LmCache, SaysNearlyTheSame) {
   const at::Tensor ids = random_ids(1, 45);
   LmStream reference(smooth(CacheFormat::automatic));
   const at::Tensor expected = logits(reference, ids, 0);
-  for (const auto format : kFormats) {
+  for (const auto format : kCacheFormats) {
     for (const int64_t at_once : {0, 21}) {
       LmStream stream(smooth(format));
       const at::Tensor found = logits(stream, ids, at_once);
@@ -69,7 +69,7 @@ TEST(LmCache, SaysNearlyTheSame) {
 TEST(LmCache, TakesFewerBytes) {
   const at::Tensor ids = random_ids(1, 40);
   std::map<CacheFormat, int64_t> bytes;
-  for (const auto format : kFormats) {
+  for (const auto format : kCacheFormats) {
     LmStream stream(smooth(format));
     stream.read(row(ids, 0, 40));
     bytes[format] = state_bytes(stream.state());
@@ -83,7 +83,7 @@ TEST(LmCache, TakesFewerBytes) {
 TEST(LmCache, AMemoryOfAnyFormatGoesOnInAnyOther) {
   const TemporaryFolder folder;
   const at::Tensor ids = random_ids(1, 30);
-  for (const auto from : kFormats) {
+  for (const auto from : kCacheFormats) {
     const auto model = smooth(from);
     const std::string hash = fingerprint(*model);
     LmStream stream(model);
@@ -96,7 +96,7 @@ TEST(LmCache, AMemoryOfAnyFormatGoesOnInAnyOther) {
     const at::Tensor rest = ids.slice(1, 21).contiguous();
     const at::Tensor expected = logits(stream, rest, 0);
     EXPECT_TRUE(logits(same, rest, 0).equal(expected)) << options::word_of(from);
-    for (const auto to : kFormats) {
+    for (const auto to : kCacheFormats) {
       LmStream other = load_memory(folder / "text.mem", smooth(to), hash);
       EXPECT_LT(difference(logits(other, rest, 0), expected), std::max(bound(from), bound(to)))
           << options::word_of(from) << " to " << options::word_of(to);

@@ -16,7 +16,7 @@ namespace {
 using lact::testing::difference;
 using lact::testing::for_each_isa;
 
-constexpr CacheFormat kFormats[] = {CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8};
+constexpr CacheFormat kCacheFormats[] = {CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8};
 
 TEST(KeptTokens, BytesAreWithinHalfAStepOfTheirRow) {
   at::manual_seed(2);
@@ -68,7 +68,7 @@ TEST(KeptTokens, AFewQueriesReadThemWhereTheyLie) {
         const Window window = sliding_window({first, s.keys}, band);
         for (const auto type : {at::kFloat, at::kBFloat16}) {
           const at::Tensor q = at::randn({s.batch, s.queries, s.heads, s.width}).to(type) * 2;
-          for (const auto format : kFormats) {
+          for (const auto format : kCacheFormats) {
             const KeptTokens k = keep(at::randn({s.batch, s.keys, s.heads, s.width}), format);
             const KeptTokens v = keep(at::randn({s.batch, s.keys, s.heads, s.value_width}), format);
             at::NoGradGuard no_grad;
@@ -87,7 +87,7 @@ TEST(KeptTokens, ManyQueriesAndTheReferenceAgree) {
   at::manual_seed(4);
   at::NoGradGuard no_grad;
   const Window window = sliding_window({30, 90}, 25);
-  for (const auto format : kFormats) {
+  for (const auto format : kCacheFormats) {
     for (const auto type : {at::kFloat, at::kBFloat16}) {
       const at::Tensor q = at::randn({1, 60, 3, 20}).to(type);
       const KeptTokens k = keep(at::randn({1, 90, 3, 20}), format),
