@@ -100,6 +100,43 @@ TEST_F(LmProgram, TrainsOnTextFilesWithAShareForValidation) {
   EXPECT_NEAR(rows[2]["bits_per_byte"].get<double>(), rows[2]["loss"].get<double>() / std::log(2.0), 0.02);
 }
 
+TEST_F(LmProgram, EveryVerbReadsJsonLines) {
+  std::string lines;
+  for (int i = 0; i < 20; ++i) {
+    lines += nlohmann::json{{"id", i}, {"body", fmt::format("{} {}", i, text_of(200))}}.dump() + "\r\n";
+  }
+  write_file(path("texts.jsonl"), "\xEF\xBB\xBF" + lines);
+  const std::string field = " --text-field body ", texts = quoted("texts.jsonl");
+  const auto trained = run_program("lm train" + kTiny + field + "--data " + texts + " --cache " +
+                                   quoted("cache") + " --steps 2 -o " + quoted("run"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_TRUE(nlohmann::json::parse(trained.out).contains("valid_loss"));
+  const std::string lm = "-m " + quoted("run") + field;
+  const int bytes = 20 * 200 + 10 * 2 + 10 * 3;
+  const auto tokens_of = [&](const std::string& rest) {
+    const auto outcome = run_program("lm " + rest);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    return json.is_array() ? json[0]["tokens"].get<int>() : json["tokens"].get<int>();
+  };
+  EXPECT_EQ(tokens_of("score --json " + lm + texts), bytes + 19);
+  EXPECT_EQ(tokens_of("score --json --no-end-of-text " + lm + texts), bytes);
+  EXPECT_EQ(tokens_of("ingest --json " + lm + texts + " -o " + quoted("x.mem")), bytes + 19);
+  const auto evaluated = run_program("lm eval " + lm + "--length 48 --json --data " + texts);
+  EXPECT_EQ(evaluated.exit_code, 0) << evaluated.err;
+
+  write_file(path("bad.jsonl"), "{\"body\": \"good\"}\n{\"body\": }\n");
+  const std::string bad = quoted("bad.jsonl"), sentence = "bad.jsonl: line 2 is not valid JSON, at byte 10";
+  expect_mistake("lm score " + lm + bad, sentence);
+  expect_mistake("lm ingest " + lm + bad + " -o " + quoted("y.mem"), sentence);
+  expect_mistake("lm eval " + lm + "--data " + bad, sentence);
+  expect_mistake("-q lm train" + kTiny + field + "--data " + bad + " -o " + quoted("new"), sentence);
+  expect_mistake("lm tokenizer train " + field + bad + " -o " + quoted("new.model"), sentence);
+  expect_mistake("lm score -m " + quoted("run") + " " + texts,
+                 "texts.jsonl: line 1 has no field \"text\" (it has: body, id)");
+  for (const char* name : {"y.mem", "new", "new.model"}) EXPECT_FALSE(fs::exists(path(name))) << name;
+}
+
 TEST_F(LmProgram, BeginsWithTheWeightsOfAnotherModel) {
   const std::string lm = model();
   const auto outcome =

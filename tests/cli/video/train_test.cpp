@@ -148,7 +148,8 @@ TEST_F(VideoTrainProgram, MistakesAreOneSentence) {
                  "--gap-min is for made-up clips");
   expect_mistake(words("--train head" + output), "all, attention");
   expect_mistake("video eval -m " + quoted("nothing"), "is not a model folder");
-  expect_mistake("video eval -m " + quoted("nothing") + " --timesteps 1200", "--timesteps: 1200 is out of range");
+  expect_mistake("video eval -m " + quoted("nothing") + " --timesteps 1200",
+                 "--timesteps: 1200 is out of range");
   expect_mistake("video train-codec --frames 6" + output, "frames is 6");
   for (const std::string value : {"-2", "9223372036854775807"}) {
     expect_mistake("video train-codec --gap-max=" + value + output, "gap_max is " + value);
