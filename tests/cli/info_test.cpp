@@ -3,6 +3,7 @@
 
 #include "lact/models/lm/presets.h"
 #include "lact/models/presets.h"
+#include "support/places.h"
 #include "support/program.h"
 
 namespace lact {
@@ -90,7 +91,7 @@ TEST(InfoVerb, ExportedConfigIsTheSameModel) {
 }
 
 TEST(InfoVerb, TakesTheAuthorsFilesAsTheyAre) {
-  const std::string examples = std::string(LACT_SOURCE_DIR) + "/tests/models/";
+  const std::string examples = lact::testing::source_folder() + "/tests/models/";
   for (const auto& [file, preset] : {std::pair{"lm/examples/760M_momentum_muon.json", "lm_760m"},
                                      {"nvs/examples/lact_l14_d768_ttt2x.yaml", "nvs_14_layers"},
                                      {"video/examples/lact_ar_chunk3f_1.3B.yaml", "video_1_3b"}}) {

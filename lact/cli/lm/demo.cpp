@@ -49,8 +49,8 @@ std::string make_tokenizer(const fs::path& folder, const data::RecallTextOptions
   return model;
 }
 
-train::LmRun make_run(const DemoArguments& arguments, const std::string& tokenizer, bool remembers) {
-  train::LmRun run;
+tasks::lm::Run make_run(const DemoArguments& arguments, const std::string& tokenizer, bool remembers) {
+  tasks::lm::Run run;
   run.model = models::lm_recall();
   run.model.vocabulary_size = data::read_tokenizer(tokenizer)->vocabulary_size();
   if (!remembers) run.model.layer.memory_kind = models::MemoryKind::none;

@@ -1,7 +1,5 @@
 #include <filesystem>
-#include <iostream>
 
-#include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
 #include "lact/cli/numbers.h"
@@ -19,7 +17,7 @@ struct TrainArguments {
   std::string config = "lm_tiny";
   std::vector<std::string> assignments;
   TrainPlace place;
-  train::LmRun run;
+  tasks::lm::Run run;
 };
 
 /// The preset or file with its changes; the vocabulary is the tokenizer's unless it was set.
@@ -35,13 +33,7 @@ models::LmConfig model_config(const TrainArguments& arguments) {
   return model;
 }
 
-int run_train(const CLI::App& verb, TrainArguments& arguments) {
-  keep_freed_memory();
-  const auto options = arguments.place.options();
-  if (!arguments.place.resume.empty()) {
-    check_resume(verb);
-    return finish_training(resume_run(options), "lm train", options.folder);
-  }
+void settle_run(const CLI::App& verb, TrainArguments& arguments) {
   // Nothing that is given may be ignored.
   check_option_groups(verb, arguments.run.data.data.empty() ? "Built-in text" : "Text files");
   check_initial_model(verb, arguments.place);
@@ -51,12 +43,6 @@ int run_train(const CLI::App& verb, TrainArguments& arguments) {
     arguments.run.data.tokenizer = own_tokenizer.string();
   }
   arguments.run.model = model_config(arguments);
-  if (arguments.place.dry_run) {
-    std::cout << plan_text(arguments.run);
-    return 0;
-  }
-  return finish_training(start_run(arguments.run, options, arguments.place.initial_model), "lm train",
-                         options.folder);
 }
 
 }  // namespace
@@ -95,7 +81,10 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   add_fields(*verb, run_config.batches, "Batches");
   add_fields(*verb, run_config.training, "Training");
   add_precision_options(*verb, run_config.precision, run_config.recompute);
-  verb->callback([verb, arguments, &exit_code] { exit_code = run_train(*verb, *arguments); });
+  verb->callback([verb, arguments, &exit_code] {
+    exit_code = run_training(*verb, "lm train", arguments->place, arguments->run,
+                             [&] { settle_run(*verb, *arguments); });
+  });
 }
 
 }  // namespace lact::cli

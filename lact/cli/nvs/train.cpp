@@ -1,6 +1,3 @@
-#include <iostream>
-
-#include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
@@ -18,8 +15,8 @@ struct NvsTrainArguments {
   std::string config = "nvs_tiny";
   std::vector<std::string> assignments, stages;
   TrainPlace place;
-  train::NvsStage stage;  ///< the only one, unless there are --stage options
-  train::NvsRun run;
+  tasks::nvs::Stage stage;  ///< the only one, unless there are --stage options
+  tasks::nvs::Run run;
 };
 
 models::NvsConfig nvs_model_config(const NvsTrainArguments& arguments) {
@@ -31,23 +28,12 @@ models::NvsConfig nvs_model_config(const NvsTrainArguments& arguments) {
   return std::get<models::NvsConfig>(config);
 }
 
-int run_nvs_train(const CLI::App& verb, NvsTrainArguments& arguments) {
-  keep_freed_memory();
-  const auto options = arguments.place.options();
-  if (!arguments.place.resume.empty()) {
-    check_resume(verb);
-    return finish_training(train::resume_nvs_run(options), "nvs train", options.folder);
-  }
+void settle_nvs_run(const CLI::App& verb, NvsTrainArguments& arguments) {
   check_initial_model(verb, arguments.place);
   auto& run = arguments.run;
   if (!run.scenes.meshes.empty() && verb.get_option("--mesh-share")->count() == 0) run.scenes.mesh_share = 1;
   run.model = nvs_model_config(arguments);
   run.stages = read_stages(arguments.stages, arguments.stage);
-  if (arguments.place.dry_run) {
-    std::cout << plan_text(run);
-    return 0;
-  }
-  return finish_training(start_run(run, options, arguments.place.initial_model), "nvs train", options.folder);
 }
 
 }  // namespace
@@ -102,7 +88,10 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
   add_fields(*verb, run.loss, "Loss");
   add_fields(*verb, run.training, "Training");
   add_precision_options(*verb, run.precision, run.recompute);
-  verb->callback([verb, arguments, &exit_code] { exit_code = run_nvs_train(*verb, *arguments); });
+  verb->callback([verb, arguments, &exit_code] {
+    exit_code = run_training(*verb, "nvs train", arguments->place, arguments->run,
+                             [&] { settle_nvs_run(*verb, *arguments); });
+  });
 }
 
 }  // namespace lact::cli

@@ -24,8 +24,8 @@ struct VideoEvalArguments {
   std::vector<std::string> models;
   std::string output;
   tasks::video::LoadOptions load;
-  train::VideoClipsOptions clips;
-  train::VideoStage size;  ///< of the clips
+  tasks::video::ClipsOptions clips;
+  tasks::video::Stage size;  ///< of the clips
   tasks::video::DenoisingOptions options;
   models::SampleOptions sampling;
   int64_t continued = 2, given = 3;
@@ -98,10 +98,10 @@ void run_video_eval(const CLI::App& verb, const VideoEvalArguments& arguments) {
           ? fmt::format("made up, {} chunks", arguments.size.chunks)
           : fmt::format("{}, {} chunks", fmt::join(arguments.clips.files.paths, ", "), arguments.size.chunks);
   const auto videos = load_videos(arguments, result);
-  train::check_shapes({arguments.size}, videos.front());
-  const auto clips = train::open_clips(arguments.clips, videos.front(), arguments.size.chunks,
-                                       train::clip_shape(videos.front(), arguments.size),
-                                       arguments.options.seed, data::ClipPart::valid);
+  tasks::video::check_shapes({arguments.size}, videos.front());
+  const auto clips = tasks::video::open_clips(arguments.clips, videos.front(), arguments.size.chunks,
+                                              tasks::video::clip_shape(videos.front(), arguments.size),
+                                              arguments.options.seed, data::ClipPart::valid);
   if (!arguments.output.empty()) create_output_folder(arguments.output);
   for (size_t i = 0; i < videos.size(); ++i) {
     const std::string& name = result.models[i].name;

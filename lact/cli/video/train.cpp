@@ -1,6 +1,3 @@
-#include <iostream>
-
-#include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/numbers.h"
 #include "lact/cli/train_verb.h"
@@ -18,8 +15,8 @@ struct VideoTrainArguments {
   std::string config = "video_tiny";
   std::vector<std::string> assignments, stages;
   TrainPlace place;
-  train::VideoStage stage;  ///< the only one, unless there are --stage options
-  train::VideoRun run;
+  tasks::video::Stage stage;  ///< the only one, unless there are --stage options
+  tasks::video::Run run;
 };
 
 /// A preset or file, or the model that --init brings, with the fields that --set changes.
@@ -38,23 +35,11 @@ models::VideoConfig video_model_config(const CLI::App& verb, const VideoTrainArg
   return config;
 }
 
-int run_video_train(const CLI::App& verb, VideoTrainArguments& arguments) {
-  keep_freed_memory();
-  const auto options = arguments.place.options();
-  if (!arguments.place.resume.empty()) {
-    check_resume(verb);
-    return finish_training(train::resume_video_run(options), "video train", options.folder);
-  }
+void settle_video_run(const CLI::App& verb, VideoTrainArguments& arguments) {
   auto& run = arguments.run;
   check_clip_fields(verb, run.clips);
   run.model = video_model_config(verb, arguments);
   run.stages = read_stages(arguments.stages, arguments.stage);
-  if (arguments.place.dry_run) {
-    std::cout << plan_text(run);
-    return 0;
-  }
-  return finish_training(start_run(run, options, arguments.place.initial_model), "video train",
-                         options.folder);
 }
 
 void add_clip_options(CLI::App& verb, VideoTrainArguments& arguments) {
@@ -116,7 +101,10 @@ void add_video_train(CLI::App& task, int& exit_code) {
   add_fields(*verb, run.learning, "Loss", {}, {{"weight_mean", {-100, 100}}});
   add_fields(*verb, run.training, "Training");
   add_precision_options(*verb, run.precision, run.recompute);
-  verb->callback([verb, arguments, &exit_code] { exit_code = run_video_train(*verb, *arguments); });
+  verb->callback([verb, arguments, &exit_code] {
+    exit_code = run_training(*verb, "video train", arguments->place, arguments->run,
+                             [&] { settle_video_run(*verb, *arguments); });
+  });
 }
 
 }  // namespace lact::cli

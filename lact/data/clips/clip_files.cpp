@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -81,6 +82,13 @@ std::string caption_in(const std::string& bytes, const std::string& where) {
   }
   while (!caption.empty() && caption.back() == ' ') caption.pop_back();
   return caption;
+}
+
+/// The same for all names of a file: links and dots are resolved.
+std::string file_behind(const std::string& path) {
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(path, error);
+  return (error ? fs::path(path).lexically_normal() : canonical).string();
 }
 
 class ClipFinder {
@@ -206,14 +214,17 @@ std::vector<std::string> find_frames(const std::string& folder) {
 
 std::vector<ClipFile> split_clip_files(const std::vector<ClipFile>& files, ClipPart part,
                                        double valid_share) {
+  // A clip may be listed several times, with several captions or by several names: it is one file.
+  std::map<std::string, std::string> first_names;  // by what they are names of
   std::vector<std::string> paths;
-  for (const ClipFile& file : files) paths.push_back(file.path);
+  for (const ClipFile& file : files)
+    if (first_names.emplace(file_behind(file.path), file.path).second) paths.push_back(file.path);
   const Split split = split_files(paths, valid_share, 0);
   const auto& chosen = part == ClipPart::train ? split.train : split.valid;
   const std::set<std::string> names(chosen.begin(), chosen.end());
   std::vector<ClipFile> result;
   for (const ClipFile& file : files)
-    if (names.count(file.path) > 0) result.push_back(file);
+    if (names.count(first_names.at(file_behind(file.path))) > 0) result.push_back(file);
   LACT_CHECK(!result.empty(), "{} is the only clip, so that there is none to validate on", paths[0]);
   return result;
 }

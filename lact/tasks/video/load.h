@@ -56,14 +56,3 @@ std::shared_ptr<models::VideoCodec> codec_by_name(const std::string& name, const
 bool has_new_memory(const models::VideoModel& model);
 
 }  // namespace lact::tasks::video
-
-namespace lact::train {
-
-using tasks::video::check_video_parts;
-using tasks::video::codec_by_name;
-using tasks::video::has_new_memory;
-using tasks::video::load_text_encoder;
-using tasks::video::load_video_parts;
-using tasks::video::VideoParts;
-
-}  // namespace lact::train

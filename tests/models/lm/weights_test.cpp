@@ -6,6 +6,7 @@
 #include "lact/models/lm/presets.h"
 #include "lact/models/presets.h"
 #include "support/errors.h"
+#include "support/places.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_lm.h"
 
@@ -16,7 +17,7 @@ using lact::testing::TemporaryFolder;
 using options::Json;
 
 std::string published_lm(const std::string& name) {
-  return std::string(LACT_SOURCE_DIR) + "/tests/models/lm/examples/" + name + ".json";
+  return lact::testing::source_folder() + "/tests/models/lm/examples/" + name + ".json";
 }
 
 LmConfig authors_lm(const std::string& name) {

@@ -6,6 +6,7 @@
 #include "lact/models/nvs/presets.h"
 #include "lact/models/presets.h"
 #include "support/errors.h"
+#include "support/places.h"
 
 namespace lact::models {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using options::Json;
 
 std::string published_nvs(const std::string& name) {
-  return std::string(LACT_SOURCE_DIR) + "/tests/models/nvs/examples/" + name + ".yaml";
+  return lact::testing::source_folder() + "/tests/models/nvs/examples/" + name + ".yaml";
 }
 
 NvsConfig authors_nvs(const std::string& name) {

@@ -6,6 +6,7 @@
 #include "lact/models/video/folder.h"
 #include "lact/models/video/presets.h"
 #include "support/errors.h"
+#include "support/places.h"
 
 namespace lact::models {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using options::Json;
 
 const std::string kPublishedVideo =
-    std::string(LACT_SOURCE_DIR) + "/tests/models/video/examples/lact_ar_chunk3f_1.3B.yaml";
+    lact::testing::source_folder() + "/tests/models/video/examples/lact_ar_chunk3f_1.3B.yaml";
 
 TEST(AuthorsVideo, PublishedConfigIsThePreset) {
   EXPECT_EQ(std::get<VideoConfig>(resolve_config(kPublishedVideo)), video_1_3b());
