@@ -1,6 +1,5 @@
 #include "lact/cli/fields.h"
 #include "lact/cli/numbers.h"
-#include "lact/cli/outputs.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/video/video.h"
 #include "lact/models/vae/folder.h"

@@ -25,7 +25,8 @@ using lact::testing::tiny_lm;
 using lact::testing::write_file;
 
 const std::string kTiny =
-    " --threads 1 --config lm_recall --set model_dim=16 --set layer.attention.num_heads=2 "
+    " --threads 1 --config lm_recall --set window_size=32 --set model_dim=16 --set "
+    "layer.attention.num_heads=2 "
     "--set feed_forward.hidden_dim=16 --batch 2 --length 48 --warmup 2 --log-every 1 ";
 
 class LmProgram : public ::testing::Test {
@@ -35,7 +36,7 @@ class LmProgram : public ::testing::Test {
 
   /// A model folder for bytes.
   std::string model(int64_t chunk = 8) {
-    models::save_lm(path("model"), *make_lm(tiny_lm(chunk)));
+    models::save_lm(path("model"), *make_lm(tiny_lm(chunk, chunk)));
     return quoted("model");
   }
 
@@ -212,7 +213,7 @@ TEST_F(LmProgram, GeneratesContinuesAndRemembers) {
   EXPECT_EQ(rows[0]["text"], text);
   EXPECT_EQ(rows[1]["text"], text);
 
-  models::save_lm(path("other"), *make_lm(tiny_lm(), 8));
+  models::save_lm(path("other"), *make_lm(tiny_lm(8, 8), 8));
   expect_mistake("lm generate -m " + quoted("other") + memory, "was made by another model");
 }
 
@@ -294,6 +295,18 @@ TEST_F(LmProgram, EvaluatesLossRecallAndRuler) {
   expect_mistake("lm eval -m " + lm, "--data is missing");
 }
 
+TEST_F(LmProgram, TokensThatNobodySeesAreAWarningWhereAModelIsTrainedOrLoaded) {
+  const auto warned = ::testing::HasSubstr("window_size 8 is smaller than chunk_size 32: up to 24 tokens");
+  const auto trained = run_program("lm train" + kTiny + "--set window_size=8 --steps 1 -o " + quoted("gap"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_THAT(trained.err, warned);
+  const auto written = run_program("lm generate --prompt a --max-tokens 1 -m " + quoted("gap"));
+  EXPECT_EQ(written.exit_code, 0);
+  EXPECT_THAT(written.err, warned);
+  const auto seen = run_program("lm train" + kTiny + "--steps 1 -o " + quoted("seen"));
+  EXPECT_THAT(seen.err, ::testing::Not(::testing::HasSubstr("smaller than chunk_size")));
+}
+
 TEST_F(LmProgram, MistakesAreOneSentence) {
   const std::string lm = model();
   const auto generate = [&](const std::string& rest) { return "lm generate -m " + lm + " " + rest; };
@@ -324,7 +337,7 @@ TEST_F(LmProgram, MistakesAreOneSentence) {
 }
 
 TEST_F(LmProgram, ATokenizerThatDoesNotFitIsASentence) {
-  auto config = tiny_lm();
+  auto config = tiny_lm(8, 8);
   config.vocabulary_size = 100;
   models::save_lm(path("model"), *make_lm(config));
   expect_mistake("lm generate --prompt a -m " + quoted("model"),

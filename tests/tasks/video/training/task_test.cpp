@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "lact/io/image.h"
 #include "lact/io/png.h"
 #include "lact/models/video/folder.h"
 #include "lact/models/video/weights.h"
+#include "lact/tasks/video/training/codec.h"
 #include "lact/train/adamw.h"
 #include "lact/train/run_folder.h"
 #include "support/errors.h"
@@ -283,6 +286,33 @@ TEST(VideoTraining, WhatCannotWorkIsRefused) {
   EXPECT_SENTENCE(train::start_run(run, {.folder = folder / "run"}), "name the autoencoder by --codec");
   EXPECT_FALSE(fs::exists(folder / "run"));
   EXPECT_SENTENCE(train::resume_run<TrainingRun>({.folder = folder / "run"}), "holds no run to resume");
+}
+
+TEST(VideoTraining, NumbersAreCheckedBeforeAnythingIsComputedWithThem) {
+  TemporaryFolder folder;
+  for (const int64_t value : {int64_t(-2), std::numeric_limits<int64_t>::max()}) {
+    const std::string found = fmt::format(" is {}", value);
+    CodecRun codec;
+    codec.clips.stories.gap_max = value;
+    EXPECT_SENTENCE(train::start_run(codec, {.folder = folder / "run"}), "gap_max" + found);
+    codec = {};
+    codec.size.frames = value;
+    EXPECT_SENTENCE(train::start_run(codec, {.folder = folder / "run"}), "frames" + found);
+    codec = {};
+    codec.size.height = value;
+    EXPECT_SENTENCE(train::start_run(codec, {.folder = folder / "run"}), "height" + found);
+    TrainingRun run = toy_video_run();
+    run.clips.stories.gap_max = value;
+    EXPECT_SENTENCE(train::start_run(run, {.folder = folder / "run"}), "gap_max" + found);
+    run = toy_video_run();
+    run.stages[0].chunks = value;
+    EXPECT_SENTENCE(train::start_run(run, {.folder = folder / "run"}), "stage 1: chunks" + found);
+    EXPECT_SENTENCE(check_shapes({{.chunks = value}}, toy_parts()), "chunks" + found);
+  }
+  CodecRun codec;
+  codec.loss.kl_weight = std::nan("");
+  EXPECT_SENTENCE(train::start_run(codec, {.folder = folder / "run"}), "kl_weight is nan");
+  EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
 TEST(VideoTraining, TheShiftFollowsFromTheTokensOfAChunkUnlessOneIsChosen) {
