@@ -69,8 +69,8 @@ ForeignNames video_names(const VideoModel& model) {
 
 /// Whether the tensors are Wan's, which has no parameter of LaCT.
 bool lacks_lact(const VideoModel& model, const Tensors& tensors) {
-  const ForeignNames names = video_names(model);
   bool has = false, given = false;
+  const ForeignNames names = video_names(model);
   for (const auto& [foreign, ours, view] : names.tensors()) {
     if (!is_lact_parameter(ours)) continue;
     has = true;
@@ -81,8 +81,8 @@ bool lacks_lact(const VideoModel& model, const Tensors& tensors) {
 
 /// LaCT's parameters as they are in the model, added to tensors of Wan.
 Tensors with_lact_of(const VideoModel& model, Tensors tensors) {
-  const ForeignNames names = video_names(model);
   const auto parameters = model.named_parameters();
+  const ForeignNames names = video_names(model);
   for (const auto& [foreign, ours, view] : names.tensors())
     if (is_lact_parameter(ours)) tensors[foreign] = view(parameters[ours].detach());
   return tensors;
