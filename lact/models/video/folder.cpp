@@ -70,7 +70,8 @@ ForeignNames video_names(const VideoModel& model) {
 /// Whether the tensors are Wan's, which has no parameter of LaCT.
 bool lacks_lact(const VideoModel& model, const Tensors& tensors) {
   bool has = false, given = false;
-  for (const auto& [foreign, ours, view] : video_names(model).tensors()) {
+  const ForeignNames names = video_names(model);
+  for (const auto& [foreign, ours, view] : names.tensors()) {
     if (!is_lact_parameter(ours)) continue;
     has = true;
     given = given || tensors.count(foreign) > 0;
@@ -81,7 +82,8 @@ bool lacks_lact(const VideoModel& model, const Tensors& tensors) {
 /// LaCT's parameters as they are in the model, added to tensors of Wan.
 Tensors with_lact_of(const VideoModel& model, Tensors tensors) {
   const auto parameters = model.named_parameters();
-  for (const auto& [foreign, ours, view] : video_names(model).tensors())
+  const ForeignNames names = video_names(model);
+  for (const auto& [foreign, ours, view] : names.tensors())
     if (is_lact_parameter(ours)) tensors[foreign] = view(parameters[ours].detach());
   return tensors;
 }
