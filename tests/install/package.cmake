@@ -1,5 +1,6 @@
 # Installs the library into a folder of its own, looks at what is there, builds examples/cmake_project against it as a user
 # would, and runs it.
+cmake_minimum_required(VERSION 3.25)
 set(work ${BUILD}/tests/install)
 if(WORK)
   set(work ${WORK})
