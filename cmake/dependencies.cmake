@@ -7,9 +7,17 @@ find_dependency(nlohmann_json)
 find_dependency(PNG)
 find_dependency(JPEG)
 find_dependency(ZLIB)
+find_dependency(yaml-cpp)
 find_dependency(Threads)
 find_dependency(OpenMP)
 find_dependency(Boost 1.74)
+
+# Debian's Zstandard comes without a CMake package.
+if(NOT TARGET lact_zstd)
+  add_library(lact_zstd INTERFACE IMPORTED)
+  find_library(LACT_ZSTD NAMES zstd REQUIRED NO_CACHE)
+  target_link_libraries(lact_zstd INTERFACE ${LACT_ZSTD})
+endif()
 
 # One name for LibTorch, with its headers marked as system headers so that only our own code is warned about.
 if(NOT TARGET lact_torch)

@@ -1,5 +1,5 @@
-# `cmake --install` puts the library, its public headers (lact/lact.h and what it includes), the program and a CMake package in place, so that a project can say
-# find_package(lact) and link to lact::lact.
+# `cmake --install` puts the library, its public headers (lact/lact.h and what it includes), the program and a CMake package
+# in place, so that a project can say find_package(lact) and link to lact::lact.
 include(CMakePackageConfigHelpers)
 set(LACT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/lact)
 

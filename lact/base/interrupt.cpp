@@ -1,30 +1,29 @@
 #include "lact/base/interrupt.h"
 
 #include <atomic>
-#include <csignal>
 
 namespace lact {
 
 namespace {
 
+constexpr int kSignals[] = {SIGINT, SIGTERM};
 std::atomic<bool> interrupt_noted = false;
 
-extern "C" void note_interrupt(int signal) {
-  interrupt_noted = true;
-  std::signal(signal, SIG_DFL);
-}
+extern "C" void note_interrupt(int) { interrupt_noted = true; }
 
 }  // namespace
 
 Interrupt::Interrupt() {
   interrupt_noted = false;
-  std::signal(SIGINT, note_interrupt);
-  std::signal(SIGTERM, note_interrupt);
+  struct sigaction note = {};
+  note.sa_handler = note_interrupt;
+  note.sa_flags = int(SA_RESTART | SA_RESETHAND);  // the second one ends the program
+  sigemptyset(&note.sa_mask);
+  for (int i = 0; i < 2; ++i) sigaction(kSignals[i], &note, &before_[i]);
 }
 
 Interrupt::~Interrupt() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (int i = 0; i < 2; ++i) sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 bool Interrupt::requested() const { return interrupt_noted; }

@@ -1,9 +1,12 @@
 // Ctrl-C (SIGINT) or SIGTERM asks for a clean stop; the second one ends the program at once.
 #pragma once
 
+#include <signal.h>
+
 namespace lact {
 
-/// While it lives, signals are noted instead of ending the program.
+/// While it lives, signals are noted instead of doing what the program had arranged for them; afterwards they
+/// do that again. One at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -12,6 +15,9 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   bool requested() const;
+
+ private:
+  struct sigaction before_[2];  ///< of SIGINT and SIGTERM
 };
 
 }  // namespace lact

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <fstream>
 
+#include "lact/base/json_text.h"
+
 namespace lact::options {
 
 namespace {
+
+constexpr size_t kMostJsonBytes = size_t(256) << 20;
 
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -41,7 +45,7 @@ std::string join(const std::string& path, const std::string& key) {
 }
 
 void wrong_value(const std::string& path, const Json& found, const std::string& expected) {
-  fail("[options] {} is {}, expected {}", path.empty() ? "the config" : path, found.dump(), expected);
+  fail("[options] {} is {}, expected {}", path.empty() ? "the config" : path, shown_json(found), expected);
 }
 
 void unknown_key(const std::string& path, const std::string& key, const std::vector<std::string>& known) {
@@ -54,13 +58,14 @@ void unknown_key(const std::string& path, const std::string& key, const std::vec
 Json read_json_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   LACT_CHECK(file, "{}: cannot be opened for reading", path);
-  try {
-    return Json::parse(file);
-  } catch (const nlohmann::json::parse_error& error) {
-    fail("{}: not valid JSON at byte {}", path, error.byte);
-  } catch (const nlohmann::json::exception&) {
-    fail("{}: not valid JSON", path);
+  std::string text;
+  char block[1 << 14];
+  while (file.read(block, sizeof(block)), file.gcount() > 0) {
+    text.append(block, size_t(file.gcount()));
+    LACT_CHECK(text.size() <= kMostJsonBytes, "{}: the file has more than {} bytes, too many for JSON", path,
+               kMostJsonBytes);
   }
+  return parse_json(text, path);
 }
 
 Json parse_assignment(const std::string& assignment) {
@@ -69,8 +74,7 @@ Json parse_assignment(const std::string& assignment) {
              assignment);
   const std::string path = assignment.substr(0, equals);
   const std::string text = assignment.substr(equals + 1);
-  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) value = text;
+  Json value = try_parse_json(text).value_or(Json(text));
   size_t end = path.size();
   while (true) {
     const size_t dot = end == 0 ? std::string::npos : path.rfind('.', end - 1);

@@ -91,6 +91,7 @@ void Progress::update(int64_t done, const std::string& details) {
   recent_seconds_ = kept * recent_seconds_ + elapsed;
   last_update_ = now;
   done_ = done;
+  if (done_ > total_) total_ = 0;
   details_ = one_line(details);
   if (now - last_line_ < (*options_.terminal ? kRedrawInterval : options_.plain_interval)) return;
   last_line_ = now;

@@ -39,7 +39,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` of the total, work of earlier runs included. Cheap: mostly only remembers.
+  /// `done` of the total, work of earlier runs included. Cheap: mostly only remembers. More than the total
+  /// shows that the total was wrong: from then on it counts as not known.
   void update(int64_t done, const std::string& details);
 
   /// A line of its own, above the bar.

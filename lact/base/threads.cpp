@@ -27,11 +27,45 @@ namespace {
 /// machines. It reads the limit when it is first used.
 void avoid_onednn_tiles() { setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", /*overwrite=*/0); }
 
+/// A function of OpenBLAS, or null.
+template <class Function>
+Function openblas_function(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+/// The name of OpenBLAS for a processor that it may be too old to know; empty if it cannot be better off.
+std::string better_openblas_core() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return "SkylakeX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#endif
+  return "";
+}
+
+/// OpenBLAS chooses its kernels before main, and takes a processor that is younger than itself for one of
+/// twenty years ago: ten times slower. It is told by the environment, which it reads again when it chooses
+/// anew; programs that we start inherit it.
+void name_openblas_core() {
+  using Choose = void (*)();
+  const auto forget = openblas_function<Choose>("gotoblas_dynamic_quit"),
+             choose = openblas_function<Choose>("gotoblas_dynamic_init");
+  const std::string core = better_openblas_core();
+  if (openblas_core() != "Prescott" || core.empty() || forget == nullptr || choose == nullptr) return;
+  if (setenv("OPENBLAS_CORETYPE", core.c_str(), /*overwrite=*/0) != 0) return;
+  forget();
+  choose();
+}
+
 }  // namespace
 
+int most_threads() { return 8 * available_cores(); }
+
 void use_threads(int count) {
-  LACT_CHECK(count >= 0, "--threads is {}, expected 0 (all cores) or more", count);
+  LACT_CHECK(count >= 0 && count <= most_threads(),
+             "--threads is {}, expected 0 (all cores) to {}, eight for each of {} cores", count,
+             most_threads(), available_cores());
   avoid_onednn_tiles();
+  name_openblas_core();
   at::set_num_threads(count == 0 ? available_cores() : count);
 }
 
@@ -60,19 +94,12 @@ bool blas_is_reference() {
   return file.find("/blas/libblas") != std::string::npos;
 }
 
-std::string openblas_core_to_name() {
-#if defined(__x86_64__)
-  using CoreName = const char* (*)();
-  const auto core = reinterpret_cast<CoreName>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
-  if (core == nullptr || std::string_view(core()) != "Prescott") return "";
-  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return "";
-  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return "SkylakeX";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
-#endif
-  return "";
+std::string openblas_core() {
+  const auto name = openblas_function<const char* (*)()>("openblas_get_corename");
+  return name == nullptr ? "" : name();
 }
 
-std::string cpu_capability() {
+std::string libtorch_capability() {
   // LibTorch tells which of its kernels it chose only in the text of its configuration.
   const std::string config = at::show_config(), label = "CPU capability usage: ";
   std::string name = "unknown";
@@ -80,9 +107,6 @@ std::string cpu_capability() {
     const size_t begin = found + label.size();
     name = config.substr(begin, config.find('\n', begin) - begin);
   }
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bf16") != 0) name += ", bf16 instructions";
-#endif
   return name;
 }
 

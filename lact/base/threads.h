@@ -8,9 +8,13 @@ namespace lact {
 /// Cores this process may run on (its affinity mask, not the machine's size).
 int available_cores();
 
+/// More threads than this only wait for each other: eight for each core.
+int most_threads();
+
 /// Sets LibTorch's threads for work inside one operation; 0 means all available cores.
-/// LibTorch comes up with one thread where OMP_NUM_THREADS is unset, so every program calls this first. It
-/// also keeps LibTorch off instructions that it is known to crash with.
+/// LibTorch comes up with one thread where OMP_NUM_THREADS is unset, so every program calls this first,
+/// before anything is multiplied. It also tells OpenBLAS what processor this is where it does not know, and
+/// keeps LibTorch off instructions that it is known to crash with.
 void use_threads(int count);
 
 int threads_in_use();
@@ -24,12 +28,10 @@ std::string blas_name();
 /// The reference BLAS is about 50 times slower than OpenBLAS.
 bool blas_is_reference();
 
-/// What OpenBLAS has to be told of this processor, as OPENBLAS_CORETYPE in the environment it starts in,
-/// because it took it for one of twenty years ago: versions older than a processor do, and are ten times
-/// slower then. Empty if there is nothing to tell.
-std::string openblas_core_to_name();
+/// What OpenBLAS takes this processor for, such as "SkylakeX"; empty where another BLAS is loaded.
+std::string openblas_core();
 
-/// "AVX512 + bf16", "AVX2", ...: what this processor offers and LibTorch uses.
-std::string cpu_capability();
+/// "AVX2", "AVX512", ...: which of its kernels LibTorch chose.
+std::string libtorch_capability();
 
 }  // namespace lact

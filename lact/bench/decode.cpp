@@ -20,6 +20,13 @@ struct Format {
   ops::WeightFormat weights;
   double bytes_per_weight;
   at::ScalarType activations;
+  ops::CacheFormat cache = ops::CacheFormat::automatic;
+
+  /// Of the window's keys and values; int8 has a float32 scale for every row of a head.
+  double bytes_per_kept(const models::LmConfig& config) const {
+    const double head_dim = double(config.model_dim / config.layer.attention.num_heads);
+    return cache == ops::CacheFormat::int8 ? 1 + 4 / head_dim : double(c10::elementSize(activations));
+  }
 };
 
 std::vector<Format> formats() {
@@ -27,6 +34,7 @@ std::vector<Format> formats() {
   // int8 has a float32 scale for every 128 weights.
   return {{"f32", WeightFormat::f32, 4, at::kFloat},
           {"bf16", WeightFormat::bf16, 2, at::kBFloat16},
+          {"bf16, int8 cache", WeightFormat::bf16, 2, at::kBFloat16, ops::CacheFormat::int8},
           {"int8", WeightFormat::int8, 1 + 4.0 / 128, at::kBFloat16}};
 }
 
@@ -34,6 +42,7 @@ std::shared_ptr<models::LanguageModel> make_model_in(const Format& format, const
   const auto model = make_model(config);
   if (format.weights != ops::WeightFormat::f32) model->compress_weights(format.weights);
   model->set_compute_type(format.activations);
+  model->set_cache(format.cache);
   return model;
 }
 
@@ -74,8 +83,7 @@ std::optional<double> measure(Session& session, const NamedConfig& named, const 
   for (const char* precision : {"bf16", "f32"}) {
     trial.forms.push_back({precision, peer_request(config, depth, count)});
   }
-  trial.work =
-      decode_bytes(config, depth, format.bytes_per_weight, double(c10::elementSize(format.activations)));
+  trial.work = decode_bytes(config, depth, format.bytes_per_weight, format.bytes_per_kept(config));
   trial.limit = session.machine().limits.read;
   const Result row = session.measure(trial);
   if (row.seconds) session.note(fmt::format("{:.1f} tokens/s", 1 / *row.seconds));

@@ -4,6 +4,7 @@
 
 #include "lact/bench/areas.h"
 #include "lact/bench/lm_problem.h"
+#include "lact/bench/ttt_problem.h"
 #include "lact/bench/work.h"
 #include "lact/models/lm/stream.h"
 
@@ -38,6 +39,25 @@ double limit(const Session& session, const std::string& precision) {
   return precision == "bf16" ? session.machine().limits.peak() : session.machine().limits.f32;
 }
 
+using ErrorOn = std::function<double(const at::Tensor& ids, at::ScalarType type, bool fused)>;
+
+/// In float32 on all tokens, and in bfloat16 on the first two chunks: one is written, and read from.
+GrowingRounding lm_rounding(const models::LmConfig& config, const at::Tensor& ids, int64_t tokens,
+                            const ErrorOn& error) {
+  GrowingRounding rounding;
+  rounding.reference_error = [=] { return error(ids, at::kBFloat16, false); };
+  rounding.checks.push_back(
+      {"in float32", [=] { return error(ids, at::kFloat, true); }, lm_tolerance(at::kFloat)});
+  const models::FastWeightCost memory = models::cost(config).memory;
+  if (gives_full_rank(config.chunk_size, std::max(memory.head_dim, memory.hidden_dim))) {
+    const int64_t targets = ids.size(1) - tokens;  // of training, the token after the last
+    const at::Tensor two = ids.narrow(1, 0, std::min(tokens, 2 * config.chunk_size) + targets);
+    rounding.checks.push_back(
+        {"of two chunks", [=] { return error(two, at::kBFloat16, true); }, lm_tolerance(at::kBFloat16)});
+  }
+  return rounding;
+}
+
 /// Returns seconds per token.
 std::optional<double> measure_prefill(Session& session, const Plan& plan,
                                       const std::shared_ptr<models::LanguageModel>& model,
@@ -46,9 +66,15 @@ std::optional<double> measure_prefill(Session& session, const Plan& plan,
   Trial trial;
   trial.row = {"lm", shape_name(plan, tokens), "", "prefill", precision};
   trial.error = [&] { return logits_error(model, model, ids, 0, type_of(precision)); };
-  trial.reference_error = [&] { return logits_error(model, model, ids, 0, type_of(precision), false); };
   trial.tolerance = lm_tolerance(type_of(precision));
+  if (precision == "bf16") {
+    const auto error = [model](const at::Tensor& read, at::ScalarType type, bool fused) {
+      return logits_error(model, model, read, 0, type, fused);
+    };
+    trial.rounding = lm_rounding(plan.model.config, ids, tokens, error);
+  }
   trial.run = [&] {
+    model->set_compute_type(type_of(precision));
     models::LmStream stream(model);
     stream.read({ids.data_ptr<int64_t>(), size_t(tokens)});
     stream.next_logits();
@@ -58,7 +84,6 @@ std::optional<double> measure_prefill(Session& session, const Plan& plan,
   work["head and loss"] /= double(tokens);  // the last token alone gets logits
   trial.work = total(work);
   trial.limit = limit(session, precision);
-  model->set_compute_type(type_of(precision));
   const Result row = session.measure(trial);
   return row.seconds ? std::optional(*row.seconds / double(tokens)) : std::nullopt;
 }
@@ -69,14 +94,21 @@ void measure_train(Session& session, const Plan& plan, const std::shared_ptr<mod
   Trial trial;
   trial.row = {"lm", shape_name(plan, tokens), "", "training step", precision};
   trial.error = [&] { return gradient_error(*model, ids, type_of(precision)); };
-  trial.reference_error = [&] { return gradient_error(*model, ids, type_of(precision), false); };
   trial.tolerance = lm_tolerance(type_of(precision));
-  trial.run = [&] { step(ids); };
+  if (precision == "bf16") {
+    const auto error = [model](const at::Tensor& read, at::ScalarType type, bool fused) {
+      return gradient_error(*model, read, type, fused);
+    };
+    trial.rounding = lm_rounding(plan.model.config, ids, tokens, error);
+  }
+  trial.run = [&] {
+    model->set_compute_type(type_of(precision));
+    step(ids);
+  };
   trial.forms = peer_forms(plan, "train", tokens);
   trial.work = 3 * total(lm_work(plan.model.config, tokens));
   trial.limit = limit(session, precision);
   trial.memory = true;
-  model->set_compute_type(type_of(precision));
   const Result row = session.measure(trial);
   if (row.seconds) session.note(fmt::format("{:.0f} tokens/s", double(tokens) / *row.seconds));
 }

@@ -14,6 +14,7 @@
 
 #include "lact/base/data_folder.h"
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/base/threads.h"
 #include "lact/kernels/isa.h"
 
@@ -151,7 +152,7 @@ Json Peer::ask(const Json& request) {
   }
   const bool greeting = version_.empty();
   const std::string answer = read_line(greeting ? kGreeting : options_.longest_answer);
-  const Json json = Json::parse(answer, nullptr, /*allow_exceptions=*/false);
+  const Json json = try_parse_json(answer).value_or(nullptr);
   if (!json.is_object()) give_up("answered with something else than JSON");
   if (json.contains("error")) fail("PyTorch: {}", json["error"].dump());
   return json;

@@ -19,6 +19,8 @@ namespace {
 
 constexpr int kMostPeerStarts = 4;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
+/// An answer of zeros has an error of 1.
+constexpr double kMostRounding = 0.9;
 
 std::optional<double> ratio(const std::optional<double>& theirs, const std::optional<double>& ours) {
   return theirs && ours ? std::optional(*theirs / *ours) : std::nullopt;
@@ -111,28 +113,43 @@ void Session::measure_memory(const Trial& trial, Result& row) {
   }
 }
 
-double Session::allowed_error(const Trial& trial, double error) {
-  if (error <= trial.tolerance || !trial.reference_error) return trial.tolerance;
-  double plain = 0;
-  with_paths(false, [&] { plain = trial.reference_error(); });
-  return std::max(trial.tolerance, std::min(1.0, 1.5 * plain));
+bool Session::is_right(const Trial& trial, Result& row) {
+  double error = kInfinite;
+  with_paths(true, [&] { error = trial.error(); });
+  row.max_error = error;
+  if (error <= trial.tolerance) return true;
+  double allowed = trial.tolerance;
+  bool right = false;
+  if (trial.rounding) {
+    double plain = 0;
+    with_paths(false, [&] { plain = trial.rounding->reference_error(); });
+    allowed = std::max(allowed, std::min(kMostRounding, 1.5 * plain));
+    right = error <= allowed;
+    row.note = fmt::format("error of rounding: the plain form's is {:.2g}", plain);
+    for (const auto& check : trial.rounding->checks) {
+      double other = kInfinite;
+      with_paths(true, [&] { other = check.error(); });
+      row.note += fmt::format(", {} {:.1e}", check.name, other);
+      if (other <= check.tolerance) continue;
+      log::error("{}: wrong answer, error {:.2g} {} where {:.2g} is allowed; not timed", title(row), other,
+                 check.name, check.tolerance);
+      return false;
+    }
+  }
+  if (!right) {
+    log::error("{}: wrong answer, error {:.2g} where {:.2g} is allowed; not timed", title(row), error,
+               allowed);
+  }
+  return right;
 }
 
 Result Session::measure(const Trial& trial) {
   Result row = trial.row;
   log::info("{}", title(row));
-  if (trial.error) {
-    double error = kInfinite;
-    with_paths(true, [&] { error = trial.error(); });
-    row.max_error = error;
-    const double allowed = allowed_error(trial, error);
-    row.wrong = !(error <= allowed);
-    if (row.wrong) {
-      log::error("{}: wrong answer, error {:.2g} where {:.2g} is allowed; not timed", title(row), error,
-                 allowed);
-      add(row);
-      return row;
-    }
+  if (trial.error && !is_right(trial, row)) {
+    row.wrong = true;
+    add(row);
+    return row;
   }
   std::vector<Contender> contenders = {
       {"ours", [&] { return seconds_of([&] { with_paths(true, trial.run); }); }, "ours"}};

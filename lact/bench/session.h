@@ -37,14 +37,28 @@ struct Rival {
   std::function<void()> run;
 };
 
+/// A measure of how wrong an answer is, and how wrong it may be.
+struct Check {
+  std::string name;
+  std::function<double()> error;
+  double tolerance = 0;
+};
+
+/// Rounding that grows: Newton-Schulz turns small differences of a gradient into large ones of the weights,
+/// which the next chunk's gradient is taken with. In bfloat16 the whole answer then says little, and an
+/// answer beyond the tolerance is right only if it is at most half again as far off as the reference form in
+/// the same precision, and if the same computation is right where rounding does not grow.
+struct GrowingRounding {
+  std::function<double()> reference_error;  ///< of the reference form in our precision
+  std::vector<Check> checks;                ///< where it does not grow: in float32, or on few chunks
+};
+
 struct Trial {
   Result row;  ///< with area, shape, rule, pass and precision
   /// The largest relative difference between our answer and the reference's. Empty: nothing to check.
   std::function<double()> error;
   double tolerance = 0;
-  /// The same of the reference form in our precision. Where rounding alone costs more than the tolerance, as
-  /// with Muon and few tokens, an answer may be half again as far off as this. May be empty.
-  std::function<double()> reference_error;
+  std::optional<GrowingRounding> rounding;
   std::function<void()> run;        ///< ours, once
   std::function<void()> reference;  ///< the reference form, once; may be empty
   std::vector<PeerForm> forms;      ///< PyTorch's forms; the fastest of a precision counts
@@ -88,7 +102,8 @@ class Session {
 
  private:
   Peer* peer();
-  static double allowed_error(const Trial& trial, double error);
+  /// Whether the answer is right; fills in the row's error and says what was checked.
+  static bool is_right(const Trial& trial, Result& row);
   void add_forms(const Trial& trial, std::vector<Contender>& contenders);
   void measure_memory(const Trial& trial, Result& row);
 

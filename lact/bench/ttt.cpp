@@ -32,8 +32,8 @@ void measure_ttt(Session& session, const TttShape& shape, const TttProblem& prob
                backward ? (recompute ? "forward+backward, recompute" : "forward+backward") : "forward",
                precision};
   trial.error = [&] { return check.error(backward, recompute); };
-  trial.reference_error = [&] { return check.error(backward, recompute, false); };
   trial.tolerance = ttt_tolerance(shape, type_of(precision));
+  trial.rounding = ttt_rounding(check, shape, type_of(precision), backward, recompute);
   trial.run = [&] { backward ? void(problem.forward_backward(recompute)) : void(problem.forward()); };
   for (const char* theirs : {"bf16", "f32"}) {
     for (const char* form : {"official", "token_major"}) {

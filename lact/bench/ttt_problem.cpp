@@ -46,19 +46,19 @@ TttProblem::TttProblem(const TttShape& shape, at::ScalarType type) : shape_(shap
   cotangent_ = tokens(shape.width).to(type);
 }
 
-TttProblem::TttProblem(const TttProblem& other, int64_t heads)
+TttProblem::TttProblem(const TttProblem& other, int64_t heads, int64_t tokens, at::ScalarType type)
     : shape_(other.shape_), update_(other.update_) {
   shape_.heads = heads;
-  const auto widened = [&](const at::Tensor& x) {
-    return x.detach().narrow(1, 0, heads).to(at::kFloat).clone();
-  };
-  inputs_.q = leaf(widened(other.inputs_.q));
-  inputs_.k = leaf(widened(other.inputs_.k));
-  inputs_.v = leaf(widened(other.inputs_.v));
-  for (const auto& weight : other.weights_) weights_.push_back(leaf(widened(weight)));
-  for (const auto& rate : other.inputs_.rates) inputs_.rates.push_back(leaf(widened(rate)));
-  if (other.inputs_.beta.defined()) inputs_.beta = leaf(widened(other.inputs_.beta));
-  cotangent_ = widened(other.cotangent_);
+  shape_.tokens = tokens;
+  const auto of_heads = [&](const at::Tensor& x) { return x.detach().narrow(1, 0, heads).clone(); };
+  const auto of_tokens = [&](const at::Tensor& x) { return of_heads(x).narrow(2, 0, tokens); };
+  inputs_.q = leaf(of_tokens(other.inputs_.q).to(type));
+  inputs_.k = leaf(of_tokens(other.inputs_.k).to(type));
+  inputs_.v = leaf(of_tokens(other.inputs_.v).to(type));
+  for (const auto& weight : other.weights_) weights_.push_back(leaf(of_heads(weight)));
+  for (const auto& rate : other.inputs_.rates) inputs_.rates.push_back(leaf(of_tokens(rate)));
+  if (other.inputs_.beta.defined()) inputs_.beta = leaf(of_tokens(other.inputs_.beta));
+  cotangent_ = of_tokens(other.cotangent_).to(type).contiguous();
 }
 
 at::Tensor TttProblem::scan(bool recompute) const {
@@ -93,27 +93,62 @@ std::vector<at::Tensor> TttProblem::forward_backward(bool recompute) const {
   return results;
 }
 
-TttCheck::TttCheck(const TttProblem& problem, const TttShape& shape)
-    : problem_(problem), heads_(std::min(shape.heads, kCheckedHeads)) {}
+TttCheck::TttCheck(const TttProblem& problem, const TttShape& shape) : problem_(problem), shape_(shape) {
+  shape_.heads = std::min(shape.heads, kCheckedHeads);
+}
 
 const std::vector<at::Tensor>& TttCheck::expected() {
   if (expected_.empty()) {
-    const TttProblem precise(problem_, heads_);
+    const TttProblem precise(problem_, shape_.heads, shape_.tokens, at::kFloat);
     with_paths(false, [&] { expected_ = precise.forward_backward(false); });
   }
   return expected_;
 }
 
-double TttCheck::error(bool backward, bool recompute, bool fused) {
+double TttCheck::compare(const TttProblem& problem, bool backward, bool recompute, bool fused) {
   std::vector<at::Tensor> found;
   with_paths(fused, [&] {
-    found = backward ? problem_.forward_backward(recompute) : std::vector<at::Tensor>{problem_.forward()};
+    found = backward ? problem.forward_backward(recompute) : std::vector<at::Tensor>{problem.forward()};
   });
   double worst = 0;
   for (size_t i = 0; i < found.size(); ++i) {
-    worst = std::max(worst, norm_error({found[i].narrow(1, 0, heads_)}, {expected()[i]}));
+    worst = std::max(worst, norm_error({found[i].narrow(1, 0, shape_.heads)}, {expected()[i]}));
   }
   return worst;
+}
+
+double TttCheck::error(bool backward, bool recompute, bool fused) {
+  return compare(problem_, backward, recompute, fused);
+}
+
+double TttCheck::error_in_float32(bool backward, bool recompute) {
+  return compare(TttProblem(problem_, shape_.heads, shape_.tokens, at::kFloat), backward, recompute, true);
+}
+
+double TttCheck::error_of_two_chunks(bool backward, bool recompute) {
+  TttShape two = shape_;
+  two.tokens = std::min(shape_.tokens, 2 * shape_.chunk);
+  const TttProblem problem(problem_, two.heads, two.tokens, at::kBFloat16);
+  return TttCheck(problem, two).error(backward, recompute);
+}
+
+std::optional<GrowingRounding> ttt_rounding(TttCheck& check, const TttShape& shape, at::ScalarType type,
+                                            bool backward, bool recompute) {
+  if (type != at::kBFloat16 || !shape.muon) return std::nullopt;
+  GrowingRounding rounding;
+  rounding.reference_error = [&check, backward, recompute] {
+    return check.error(backward, recompute, false);
+  };
+  rounding.checks.push_back(
+      {"in float32", [&check, backward, recompute] { return check.error_in_float32(backward, recompute); },
+       ttt_tolerance(shape, at::kFloat)});
+  if (shape.chunk < shape.tokens && gives_full_rank(shape.chunk, std::max(shape.width, shape.hidden))) {
+    rounding.checks.push_back(
+        {"of two chunks",
+         [&check, backward, recompute] { return check.error_of_two_chunks(backward, recompute); },
+         ttt_tolerance(shape, type)});
+  }
+  return rounding;
 }
 
 double ttt_tolerance(const TttShape& shape, at::ScalarType type) {

@@ -4,9 +4,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lact/bench/session.h"
 #include "lact/ttt/scan.h"
 
 namespace lact::bench {
@@ -25,8 +27,8 @@ class TttProblem {
   /// `type` is that of the tokens; weights, rates and betas are float32.
   TttProblem(const TttShape& shape, at::ScalarType type);
 
-  /// The first heads of another problem, its tokens widened to float32: what the reference is run on.
-  TttProblem(const TttProblem& other, int64_t heads);
+  /// The first heads and tokens of another problem, in another type.
+  TttProblem(const TttProblem& other, int64_t heads, int64_t tokens, at::ScalarType type);
 
   /// The output, without gradients.
   at::Tensor forward() const;
@@ -54,13 +56,28 @@ class TttCheck {
   /// fused path, or of the reference itself in the tokens' type.
   double error(bool backward, bool recompute, bool fused = true);
 
+  /// The same of the fused path in float32.
+  double error_in_float32(bool backward, bool recompute);
+
+  /// The same on the first two chunks alone, in the tokens' type: a first write, and one with what it left.
+  double error_of_two_chunks(bool backward, bool recompute);
+
  private:
+  double compare(const TttProblem& problem, bool backward, bool recompute, bool fused);
   const std::vector<at::Tensor>& expected();
 
   const TttProblem& problem_;
-  int64_t heads_;
+  TttShape shape_;  ///< with as many heads as are compared
   std::vector<at::Tensor> expected_;
 };
+
+/// Whether a chunk of so many tokens gives the gradients of matrices so wide their full rank. The
+/// orthogonalisation of one of low rank is mostly rounding at once.
+inline bool gives_full_rank(int64_t chunk, int64_t widest) { return chunk >= 2 * widest; }
+
+/// For Muon in bfloat16; nothing for others.
+std::optional<GrowingRounding> ttt_rounding(TttCheck& check, const TttShape& shape, at::ScalarType type,
+                                            bool backward, bool recompute);
 
 /// What rounding may cost: Newton-Schulz amplifies small singular values by hundreds.
 double ttt_tolerance(const TttShape& shape, at::ScalarType type);

@@ -79,7 +79,7 @@ double total(const std::map<std::string, double>& parts) {
 }
 
 double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_per_weight,
-                    double bytes_per_activation) {
+                    double bytes_per_kept) {
   const models::ModelCost cost = models::cost(config);
   double matrices = 0;  // parameters that multiply a token: two operations each
   for (const auto& part : cost.block) {
@@ -90,7 +90,7 @@ double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_
   for (const auto& part : cost.others) matrices += part.flops / 2;
   const double window = 2 * double(std::min(depth + 1, config.window_size)) * double(config.model_dim);
   return matrices * bytes_per_weight +
-         double(config.num_layers) * (double(cost.memory.state) * 4 + window * bytes_per_activation);
+         double(config.num_layers) * (double(cost.memory.state) * 4 + window * bytes_per_kept);
 }
 
 }  // namespace lact::bench

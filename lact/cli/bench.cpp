@@ -6,6 +6,8 @@
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 #include "lact/ops/dispatch/paths.h"
 
@@ -66,19 +68,21 @@ void add_options(CLI::App& verb, BenchArguments& arguments, bool plots) {
   verb.add_flag("--json", arguments.json, "Print for a program to read");
   verb.add_flag("--quick", options.quick,
                 "Small shapes in seconds: shows that all runs, says nothing about speed");
-  verb.add_option("--record", arguments.record, "Also write machine, command and results to this JSON file");
+  verb.add_option("--record", arguments.record, "Also write machine, command and results to this JSON file")
+      ->check(output_file_in_new_folder());
   if (plots)
-    verb.add_option("-o,--output", arguments.output, "Draw throughput against chunk size into this SVG file");
+    verb.add_option("-o,--output", arguments.output, "Draw throughput against chunk size into this SVG file")
+        ->check(output_file_in_new_folder());
 }
 
 void add_race_options(CLI::App& verb, BenchArguments& arguments) {
   auto& options = arguments.options;
-  verb.add_option("--repeats", options.race.repeats, "Runs of each contender, after one to warm up")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  verb.add_option("--budget", options.race.budget, "Seconds after which a contender does not run again")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  add_number(verb, "--repeats", options.race.repeats, "Runs of each contender, after one to warm up",
+             Limits{1, 1000})
+      ->capture_default_str();
+  add_number(verb, "--budget", options.race.budget, "Seconds after which a contender does not run again",
+             Limits{0.001, 1e6})
+      ->capture_default_str();
   verb.add_option("--shape", options.shape, "Only shapes whose name contains this");
   verb.add_flag("--no-peers", arguments.no_peers, "Do not compare with PyTorch");
   verb.add_option("--peers", options.peer.folder, "Folder of serve.py; by default bench/peers is looked for");

@@ -6,6 +6,8 @@
 
 #include "lact/base/log.h"
 #include "lact/cli/info_report.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 #include "lact/io/atomic_file.h"
 #include "lact/models/presets.h"
@@ -48,7 +50,8 @@ void list_presets(bool as_json) {
 
 void run(const InfoOptions& options) {
   if (options.list) return list_presets(options.json);
-  LACT_CHECK(!options.config.empty(), "[info] name a preset or a JSON file; --list shows the presets");
+  LACT_CHECK(!options.config.empty(),
+             "[info] name a preset, a model folder or a config file; --list shows the presets");
   const ModelConfig config = models::resolve_config(options.config, options.assignments);
   if (!options.export_file.empty()) {
     const std::string text = models::config_text(config);
@@ -58,6 +61,9 @@ void run(const InfoOptions& options) {
   }
   LACT_CHECK(task_of(config) == models::Task::nvs || !(options.views || options.image_size),
              "[info] --views and --image-size are for view synthesis, which {} is not", options.config);
+  if (const auto* lm = std::get_if<models::LmConfig>(&config)) {
+    models::warn_of_unseen_tokens(*lm, options.config);
+  }
   models::ViewSet views;
   views.inputs = options.views.value_or(views.inputs);
   views.image_size = options.image_size.value_or(views.image_size);
@@ -78,13 +84,18 @@ void add_info(CLI::App& program, int& /*exit_code*/) {
       "         lact info nvs_312m --views 32 --image-size 256 --json\n"
       "         lact info video_1_3b --export configs/video_1_3b.json");
   const auto options = std::make_shared<InfoOptions>();
-  verb->add_option("CONFIG", options->config, "Name of a preset, or a JSON file");
+  verb->add_option(
+      "CONFIG", options->config,
+      "Name of a preset, a model folder, or a config file: ours, the authors' JSON or YAML, Wan's");
   verb->add_option("--set", options->assignments,
                    "Change a field of the config: name=value; may be given repeatedly")
       ->allow_extra_args(false);
-  verb->add_option("--views", options->views, "Input views that are written at once (view synthesis)");
-  verb->add_option("--image-size", options->image_size, "Side of a view in pixels (view synthesis)");
-  verb->add_option("--export", options->export_file, "Write the config to this JSON file instead");
+  add_number(*verb, "--views", options->views, "Input views that are written at once (view synthesis)",
+             kFromOne);
+  add_number(*verb, "--image-size", options->image_size, "Side of a view in pixels (view synthesis)",
+             Limits{1, 1 << 20});
+  verb->add_option("--export", options->export_file, "Write the config to this JSON file instead")
+      ->check(output_file());
   verb->add_flag("--json", options->json, "Print for a program to read");
   verb->add_flag("--list", options->list, "List the presets");
   verb->callback([options] { run(*options); });

@@ -77,6 +77,11 @@ std::string info_text(const std::string& name, const ModelConfig& config, const 
   line("FLOPs per token", human(total.flops, kFlops),
        fmt::format("forward; attention to {} tokens, chunks of {}", int64_t(cost.around.attended),
                    int64_t(cost.around.chunk)));
+  if (cost.memory.state > 0) {
+    line("compute to memory", fmt::format("{:.3g}", cost.memory.compute_to_memory(cost.around.chunk)),
+         fmt::format("FLOPs per byte of a fast-weight product in bf16 (paper eq. 3), matrices of {} x {}",
+                     cost.memory.hidden_dim, cost.memory.head_dim));
+  }
 
   text += fmt::format("\n{:<28}{:>12}{:>12}{:>14}\n", "part", "parameters", "state", "FLOPs/token");
   for (const auto& part : cost.block) text += row(part);
@@ -103,6 +108,7 @@ Json info_json(const std::string& name, const ModelConfig& config, const ModelCo
                {"chunk_tokens", cost.around.chunk},
                {"block", parts_json(cost.block)},
                {"others", parts_json(cost.others)}};
+  if (cost.memory.state > 0) json["compute_to_memory"] = cost.memory.compute_to_memory(cost.around.chunk);
   if (cost.memory.muon_flops > 0) {
     json["muon"] = {{"flops_per_block_update", cost.memory.muon_flops},
                     {"head_dim", cost.memory.head_dim},

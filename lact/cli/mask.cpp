@@ -8,6 +8,8 @@
 #include "lact/base/log.h"
 #include "lact/base/options.h"
 #include "lact/base/terminal.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 #include "lact/eval/mask_picture.h"
 #include "lact/io/png.h"
@@ -165,21 +167,22 @@ void add_mask(CLI::App& program, int& /*exit_code*/) {
   verb->add_option(
       "--kind", options->kind,
       "full, block, shifted, strided (figure 3 of the paper); text, views, video (with the window); steps");
-  verb->add_option("--length", options->length, "Tokens of the sequence")->capture_default_str();
-  verb->add_option("--chunk", options->chunk, "Tokens of a chunk, of a view or of a video chunk")
+  add_number(*verb, "--length", options->length, "Tokens of the sequence")->capture_default_str();
+  add_number(*verb, "--chunk", options->chunk, "Tokens of a chunk, of a view or of a video chunk")
       ->capture_default_str();
-  verb->add_option("--stride", options->stride, "strided: one of so many chunks is written")
+  add_number(*verb, "--stride", options->stride, "strided: one of so many chunks is written")
       ->capture_default_str();
-  verb->add_option("--phase", options->phase, "strided: which of them")->capture_default_str();
-  verb->add_option("--window", options->window, "text: width of the sliding window; the chunk unless given");
-  verb->add_option("--inputs", options->inputs, "views: input views")->capture_default_str();
-  verb->add_option("--targets", options->targets, "views: target views")->capture_default_str();
-  verb->add_option("--chunks", options->chunks, "video: chunks")->capture_default_str();
-  verb->add_option("--repeats", options->repeats, "video: noisy copies of each chunk")->capture_default_str();
-  verb->add_option("--visible-clean", options->visible_clean,
-                   "video: tokens of the clean chunk that a noisy one sees; all unless given");
+  add_number(*verb, "--phase", options->phase, "strided: which of them")->capture_default_str();
+  add_number(*verb, "--window", options->window, "text: width of the sliding window; the chunk unless given");
+  add_number(*verb, "--inputs", options->inputs, "views: input views")->capture_default_str();
+  add_number(*verb, "--targets", options->targets, "views: target views")->capture_default_str();
+  add_number(*verb, "--chunks", options->chunks, "video: chunks")->capture_default_str();
+  add_number(*verb, "--repeats", options->repeats, "video: noisy copies of each chunk")
+      ->capture_default_str();
+  add_number(*verb, "--visible-clean", options->visible_clean,
+             "video: tokens of the clean chunk that a noisy one sees; all unless given");
   verb->add_option("--steps", options->steps, "Your own schedule, like update:0-8,apply:0-12");
-  verb->add_option("--png", options->png, "Also write a picture");
+  verb->add_option("--png", options->png, "Also write a picture")->check(output_file());
   verb->add_flag("--json", options->json, "Print steps and mask as JSON");
   verb->footer(
       "Rows are outputs, columns the tokens they depend on.\n\n"

@@ -7,6 +7,8 @@
 
 #include "lact/base/error.h"
 #include "lact/cli/evaluation.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 #include "lact/eval/training_curves.h"
 
@@ -79,10 +81,11 @@ void add_report(CLI::App& program, int& /*exit_code*/) {
   verb->add_option("RUNS", arguments->runs, "Folders of runs, or NAME=FOLDER")->required();
   verb->add_option("--field", arguments->fields,
                    "Figures to show; by default the loss and all of validation");
-  verb->add_option("--smooth", arguments->smooth, "Means over so many records; validation is left as it is")
-      ->check(CLI::PositiveNumber)
+  add_number(*verb, "--smooth", arguments->smooth, "Means over so many records; validation is left as it is",
+             kFromOne)
       ->capture_default_str();
-  verb->add_option("-o,--output", arguments->output, "Folder for curves.json and a plot of each figure");
+  verb->add_option("-o,--output", arguments->output, "Folder for curves.json and a plot of each figure")
+      ->check(output_folder());
   verb->add_flag("--json", arguments->json, "Print the curves as JSON");
   verb->callback([arguments] {
     const Evaluation curves = compare_runs(*arguments);

@@ -5,6 +5,8 @@
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/options.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 
 namespace lact::cli {
@@ -14,15 +16,19 @@ train::RunOptions TrainPlace::options() const {
   options.folder = resume.empty() ? output : resume;
   options.title = "train";
   options.stop_after = stop_after;
+  options.from_start = from_start;
   return options;
 }
 
 void add_place_options(CLI::App& verb, TrainPlace& place) {
   verb.add_option("--init", place.initial_model, "Begin with the weights of this model folder");
-  verb.add_option("-o,--output", place.output, "Folder of the run")->capture_default_str();
+  verb.add_option("-o,--output", place.output, "Folder of the run")
+      ->check(output_folder())
+      ->capture_default_str();
   verb.add_option("--resume", place.resume, "Go on with the run in this folder, bit for bit");
-  verb.add_option("--stop-after", place.stop_after, "Stop cleanly after this step, to be resumed")
-      ->check(CLI::PositiveNumber);
+  verb.add_flag("--from-start", place.from_start,
+                "With --resume: begin again at step 0 where no checkpoint can be read");
+  add_number(verb, "--stop-after", place.stop_after, "Stop cleanly after this step, to be resumed", kFromOne);
   verb.add_flag("--dry-run", place.dry_run, "Print what the run would take, and do nothing");
 }
 
@@ -42,10 +48,16 @@ void add_precision_options(CLI::App& verb, ops::Precision& precision, nn::Recomp
 void check_resume(const CLI::App& verb) {
   for (const auto* option : verb.get_options()) {
     const std::string name = option->get_name();
-    const bool allowed = name == "--resume" || name == "--stop-after" || name == "--help";
+    const bool allowed =
+        name == "--resume" || name == "--from-start" || name == "--stop-after" || name == "--help";
     LACT_CHECK(allowed || option->count() == 0,
                "[train] --resume goes on with the options of the run; {} cannot be changed", name);
   }
+}
+
+void check_no_resume(const CLI::App& verb) {
+  LACT_CHECK(verb.get_option("--from-start")->count() == 0,
+             "[train] --from-start is for --resume; a new run always begins at step 0");
 }
 
 void check_initial_model(const CLI::App& verb, const TrainPlace& place) {

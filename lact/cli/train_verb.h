@@ -4,20 +4,22 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <iostream>
 #include <string>
 #include <vector>
 
+#include "lact/base/memory_use.h"
 #include "lact/base/options.h"
 #include "lact/nn/recompute.h"
 #include "lact/ops/dispatch/precision.h"
-#include "lact/train/trainer.h"
+#include "lact/train/run.h"
 
 namespace lact::cli {
 
 /// Where a run goes, or which one goes on.
 struct TrainPlace {
   std::string output = "run", resume, initial_model;
-  bool dry_run = false;
+  bool dry_run = false, from_start = false;
   int64_t stop_after = 0;
 
   train::RunOptions options() const;
@@ -27,6 +29,8 @@ void add_precision_options(CLI::App& verb, ops::Precision& precision, nn::Recomp
 
 /// A resumed run goes on as it was: anything else given would be ignored.
 void check_resume(const CLI::App& verb);
+/// What belongs to --resume alone.
+void check_no_resume(const CLI::App& verb);
 
 /// --init brings its own model: --config and --set would be ignored.
 void check_initial_model(const CLI::App& verb, const TrainPlace& place);
@@ -52,5 +56,26 @@ std::vector<Stage> read_stages(const std::vector<std::string>& texts, const Stag
 
 /// Prints the result and gives the exit code; `verb` is what stands after `lact`, such as "nvs train".
 int finish_training(const train::TrainResult& result, const std::string& verb, const std::string& folder);
+
+/// What every train verb does with its options: goes on with a run, prints a plan, or starts. `settle` makes
+/// the run of what was given; a run that goes on has its own.
+template <class Run, class Settle>
+int run_training(const CLI::App& verb, const std::string& name, const TrainPlace& place, Run& run,
+                 const Settle& settle) {
+  keep_freed_memory();
+  const train::RunOptions where = place.options();
+  if (!place.resume.empty()) {
+    check_resume(verb);
+    return finish_training(train::resume_run<Run>(where), name, where.folder);
+  }
+  check_no_resume(verb);
+  settle();
+  run.initial_model = place.initial_model;
+  if (place.dry_run) {
+    std::cout << train::plan_text(run);
+    return 0;
+  }
+  return finish_training(train::start_run(run, where), name, where.folder);
+}
 
 }  // namespace lact::cli

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/base/options.h"
 #include "lact/io/regular_file.h"
 
@@ -33,13 +34,12 @@ Curves read_curves(const std::string& folder) {
   size_t number = 1;
   for (size_t begin = 0; begin < text.size(); ++number) {
     const size_t newline = text.find('\n', begin), end = std::min(newline, text.size());
-    const auto line = options::Json::parse(text.begin() + std::ptrdiff_t(begin),
-                                           text.begin() + std::ptrdiff_t(end), nullptr, false);
+    const auto line = try_parse_json(std::string_view(text).substr(begin, end - begin));
     begin = end + 1;
-    if (line.is_discarded() && newline == std::string::npos) break;
+    if (!line && newline == std::string::npos) break;
     const std::string where = fmt::format("{}: line {}", path, number);
-    LACT_CHECK(!line.is_discarded(), "{}: is not JSON", where);
-    add_metrics_line(line, where, curves);
+    LACT_CHECK(line, "{}: is not JSON", where);
+    add_metrics_line(*line, where, curves);
   }
   LACT_CHECK(!curves.empty(), "{}: holds no figures yet", path);
   return curves;

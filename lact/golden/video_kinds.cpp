@@ -92,7 +92,7 @@ void run_video_inference(Run& run) {
         run.expect(fmt::format("state.{}.{}.w{}", i, branch, j), weights[j][0]);
       const auto& window = dynamic_cast<const attention::AttentionState&>(*layer.attention);
       const std::string cache = fmt::format("kv_cache.{}.{}", i, branch);
-      if (run.has(cache)) run.expect(cache, at::cat({window.k, window.v}));
+      if (run.has(cache)) run.expect(cache, at::cat({window.k.numbers, window.v.numbers}));
     }
   }
 }

@@ -86,6 +86,23 @@ void AtomicFile::sync_folder() const {
 
 void check_can_write(const std::string& path) { const AtomicFile file(path); }
 
+void check_can_create_folder(const std::string& path) {
+  LACT_CHECK(!path.empty(), "the name of the folder to write is empty");
+  // What exists of it, from the end: the folder itself, or one above it.
+  fs::path there = path;
+  std::error_code error;
+  fs::file_status status = fs::status(there, error);
+  while (status.type() == fs::file_type::not_found && there != "." && there.has_relative_path()) {
+    there = there.parent_path();
+    if (there.empty()) there = ".";
+    status = fs::status(there, error);
+  }
+  LACT_CHECK(status.type() != fs::file_type::none, "{}: cannot be created: {}", path, error.message());
+  LACT_CHECK(fs::is_directory(status), "{}: cannot be created: {} is not a folder", path, there.string());
+  LACT_CHECK(access(there.c_str(), W_OK | X_OK) == 0, "{}: cannot be written: {}", path,
+             std::generic_category().message(errno));
+}
+
 void FileWriter::write(const void* bytes, size_t count) {
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {

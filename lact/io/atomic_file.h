@@ -50,6 +50,9 @@ class AtomicFile {
 /// Throws a sentence if the file could not be written: for work that takes long before it writes.
 void check_can_write(const std::string& path);
 
+/// The same for a folder, which may exist; nothing is made yet.
+void check_can_create_folder(const std::string& path);
+
 /// Replaces the file at `path` by what `write_contents` writes. What it throws passes through, and the old
 /// file stays. Callers in several threads or processes do not mix.
 void write_file_atomically(const std::string& path, const std::function<void(FileWriter&)>& write_contents);

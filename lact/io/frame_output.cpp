@@ -46,6 +46,7 @@ void check_no_frames(const std::string& folder) {
 void check_frame_output(const std::string& path) {
   LACT_CHECK(!path.empty(), "the name of the output is empty");
   if (frame_target(path) == FrameTarget::folder) {
+    check_can_create_folder(path);
     check_no_frames(path);
   } else {
     check_can_write(path);

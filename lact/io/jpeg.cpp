@@ -45,10 +45,15 @@ struct JpegErrors {
   }
 };
 
+/// Every scan of a progressive picture goes over all of its pixels, however few bytes it has: a small file of
+/// thousands of scans would take minutes. Encoders make about ten.
+constexpr int kMostScans = 200;
+
 class JpegReader {
  public:
   JpegReader(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {
     state_.err = &errors_.manager;
+    progress_.progress_monitor = &count_scans;
   }
   ~JpegReader() {
     if (created_) jpeg_destroy_decompress(&state_);
@@ -79,6 +84,7 @@ class JpegReader {
     if (setjmp(errors_.jump) != 0) return false;
     jpeg_create_decompress(&state_);
     created_ = true;
+    state_.progress = &progress_;
     jpeg_mem_src(&state_, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size());
     jpeg_read_header(&state_, TRUE);
     return true;
@@ -96,9 +102,17 @@ class JpegReader {
     return true;
   }
 
+  static void count_scans(j_common_ptr state) {
+    if (reinterpret_cast<j_decompress_ptr>(state)->input_scan_number <= kMostScans) return;
+    auto* errors = reinterpret_cast<JpegErrors*>(state->err);
+    std::snprintf(errors->message, sizeof(errors->message), "it has more than %d scans", kMostScans);
+    std::longjmp(errors->jump, 1);
+  }
+
   std::string_view bytes_;
   const std::string& name_;
   JpegErrors errors_;
+  jpeg_progress_mgr progress_ = {};
   jpeg_decompress_struct state_ = {};
   bool created_ = false;
 };

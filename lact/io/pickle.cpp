@@ -31,6 +31,11 @@ bool is_known_name(const std::string& name) {
          name == "torch._utils._rebuild_parameter" || name == "torch.Size" || storage_types().count(name) > 0;
 }
 
+// Every instruction makes a bounded number of values, and no list is ever copied: this is the budget of the
+// whole machine. A state dict takes about 60 for a tensor.
+constexpr size_t kMostInstructions = size_t(1) << 22;
+constexpr size_t kMostDims = 16, kLongestKey = 256;
+
 /// The stack machine of the format.
 class PickleMachine {
  public:
@@ -38,7 +43,11 @@ class PickleMachine {
       : path_(path), bytes_(bytes), values_(values) {}
 
   const PickleValue* run() {
+    size_t instructions = 0;
     while (!step(take<uint8_t>())) {
+      LACT_CHECK(++instructions < kMostInstructions,
+                 "{}: its pickle has more than {} instructions, which is too many for a state dict", path_,
+                 kMostInstructions);
     }
     return pop();
   }
@@ -137,6 +146,8 @@ class PickleMachine {
   }
   std::vector<int64_t> integers_of(const PickleValue* value, const char* what) const {
     LACT_CHECK(value->kind == Kind::list, "{}: {} of a tensor is not a list", path_, what);
+    LACT_CHECK(value->items.size() <= kMostDims, "{}: {} of a tensor has {} numbers, expected at most {}",
+               path_, what, value->items.size(), kMostDims);
     std::vector<int64_t> numbers;
     for (const auto* item : value->items) numbers.push_back(integer_of(item, what));
     return numbers;
@@ -150,6 +161,9 @@ class PickleMachine {
                       id->items[2]->kind == Kind::text;
     LACT_CHECK(fits && storage_types().count(id->items[1]->text) > 0,
                "{}: its pickle refers to something that is not a tensor's storage", path_);
+    LACT_CHECK(id->items[2]->text.size() <= kLongestKey,
+               "{}: the key of a storage has {} bytes, expected at most {}", path_, id->items[2]->text.size(),
+               kLongestKey);
     PickleValue* value = make(Kind::storage);
     value->type = storage_types().at(id->items[1]->text);
     value->text = id->items[2]->text;
@@ -166,7 +180,7 @@ class PickleMachine {
     const auto& given = arguments->items;
     if (name == "collections.OrderedDict" && given.empty()) return push(make(Kind::dict));
     if (name == "torch.Size" && given.size() == 1 && given[0]->kind == Kind::list)
-      return push_tuple(given[0]->items);
+      return push(const_cast<PickleValue*>(given[0]));
     if (name == "torch._utils._rebuild_parameter" && given.size() == 3 && given[0]->kind == Kind::tensor)
       return push(const_cast<PickleValue*>(given[0]));
     LACT_CHECK(name == "torch._utils._rebuild_tensor_v2" && given.size() >= 6 && given.size() <= 7 &&

@@ -12,6 +12,9 @@ namespace lact::io {
 
 namespace {
 
+// Of texts and profiles, each of which libpng unpacks to at most 8 MB; more are passed over.
+constexpr png_uint_32 kMostChunks = 16;
+
 // libpng's simplified interface converts by the gamma of the file, which no other tool of the trade does, so
 // this is the classic one. It leaves by longjmp: every call of it sits in a function whose frame has nothing
 // to destroy, and everything with a destructor is a member of PngReader.
@@ -54,6 +57,7 @@ class PngReader {
   bool read_header() {
     if (setjmp(jump_) != 0) return false;
     png_set_read_fn(png_, this, &PngReader::on_read);
+    png_set_chunk_cache_max(png_, kMostChunks);
     png_read_info(png_, info_);
     return true;
   }

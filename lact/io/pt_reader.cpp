@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <set>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/pickle.h"
 #include "lact/io/safetensors_header.h"
 #include "lact/io/stored_zip.h"
@@ -18,6 +20,11 @@ using Kind = PickleValue::Kind;
 constexpr uint64_t kMostPickleBytes = 256 << 20;
 constexpr int kDeepest = 32;             // dicts in dicts; a value may contain itself
 constexpr size_t kMostValues = 1 << 22;  // visited; values may be shared again and again
+constexpr size_t kMostTensors = 1 << 18, kLongestName = 1024;
+
+// Tensors that are parts of one storage are copied out of it. Together they may take so many times the bytes
+// of the file: some share weights, but no state dict shows one storage a thousand times.
+constexpr uint64_t kMostCopies = 4, kAlwaysAllowed = 64 << 20;
 
 constexpr int64_t kLargestSize = int64_t(1) << 40;
 
@@ -57,6 +64,9 @@ class PtArchive {
                "{}: its values lie too deep or are too many to be a state dict", path_);
     const auto inner = [&](const std::string& key) { return name.empty() ? key : name + "." + key; };
     if (value.kind == Kind::tensor) {
+      LACT_CHECK(name.size() <= kLongestName && ++num_tensors_ <= kMostTensors,
+                 "{}: holds more than {} tensors, or one whose name has more than {} bytes", path_,
+                 kMostTensors, kLongestName);
       if (wanted_ && !wanted_(name)) return;
       LACT_CHECK(tensors_.emplace(name, tensor(value, name)).second, "{}: holds two tensors {}", path_,
                  shown(name));
@@ -80,25 +90,37 @@ class PtArchive {
     LACT_CHECK(value.sizes.size() == value.strides.size() && value.sizes.size() <= 16 && value.integer >= 0,
                "{}: tensor {} has shape {}, strides {} and offset {}", path_, shown(name), value.sizes,
                value.strides, value.integer);
-    __int128 elements = 1, last = value.integer;
+    __int128 elements = 1, strides = 1, last = value.integer;
     for (size_t i = 0; i < value.sizes.size(); ++i) {
       LACT_CHECK(value.sizes[i] >= 0 && value.sizes[i] <= kLargestSize && value.strides[i] >= 0,
                  "{}: tensor {} has shape {} and strides {}", path_, shown(name), value.sizes, value.strides);
       elements *= value.sizes[i];
+      strides *= std::max<int64_t>(value.sizes[i], 1);  // LibTorch multiplies those of an empty tensor, too
       last += wide(std::max<int64_t>(value.sizes[i] - 1, 0)) * value.strides[i];
-      LACT_CHECK(elements <= storage.integer && last <= wide(INT64_MAX),
-                 "{}: tensor {} of shape {} is larger than its storage of {} elements", path_, shown(name),
-                 value.sizes, storage.integer);
+      LACT_CHECK(strides <= kLargestSize && last <= wide(INT64_MAX),
+                 "{}: tensor {} of shape {} and strides {} is larger than its storage of {} elements", path_,
+                 shown(name), value.sizes, value.strides, storage.integer);
     }
     if (elements == 0) return at::zeros(value.sizes, storage.type);
+    LACT_CHECK(elements <= storage.integer,
+               "{}: tensor {} of shape {} is larger than its storage of {} elements", path_, shown(name),
+               value.sizes, storage.integer);
     LACT_CHECK(
-        elements <= storage.integer && last < storage.integer,
+        last < storage.integer,
         "{}: tensor {} of shape {}, strides {} and offset {} reaches beyond its storage of {} elements",
         path_, shown(name), value.sizes, value.strides, value.integer, storage.integer);
-    const at::Tensor shown_part =
+    const at::Tensor part =
         storage_tensor(storage, name).as_strided(value.sizes, value.strides, value.integer);
-    return elements == storage.integer ? shown_part.contiguous()
-                                       : shown_part.clone(at::MemoryFormat::Contiguous);
+    // The first tensor that is all of a storage becomes its owner; no two tensors share memory.
+    if (elements == storage.integer && part.is_contiguous() && owned_.insert(storage.text).second)
+      return part;
+    copied_ += uint64_t(elements) * c10::elementSize(storage.type);
+    LACT_CHECK(copied_ <= kMostCopies * archive_.file_bytes() + kAlwaysAllowed,
+               "{}: its tensors show the same bytes again and again: with {} they take more than {} times "
+               "the {} bytes of the file",
+               path_, shown(name), kMostCopies, archive_.file_bytes());
+    return making(fmt::format("tensor {} of {}", shown(name), path_),
+                  [&] { return part.clone(at::MemoryFormat::Contiguous); });
   }
 
   const at::Tensor& storage_tensor(const PickleValue& storage, const std::string& name) {
@@ -113,7 +135,8 @@ class PtArchive {
     LACT_CHECK(bytes % width == 0 && bytes / width == uint64_t(storage.integer),
                "{}: storage {} of tensor {} has {} bytes, expected {} elements of {} bytes", path_,
                shown(storage.text), shown(name), bytes, storage.integer, width);
-    const at::Tensor read = at::empty({storage.integer}, storage.type);
+    const at::Tensor read = making(fmt::format("tensor {} of {}", shown(name), path_),
+                                   [&] { return at::empty({storage.integer}, storage.type); });
     archive_.read(file, read.data_ptr());
     if (storage.type == at::kBool) {
       // Any other byte in a C++ bool is undefined behaviour.
@@ -129,7 +152,9 @@ class PtArchive {
   StoredZip archive_;
   std::string folder_;
   std::map<std::string, at::Tensor> storages_, tensors_;
-  size_t visited_ = 0;
+  std::set<std::string> owned_;  ///< storages that a tensor is all of
+  size_t visited_ = 0, num_tensors_ = 0;
+  uint64_t copied_ = 0;
 };
 
 }  // namespace

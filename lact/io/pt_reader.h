@@ -15,8 +15,9 @@ namespace lact::io {
 using WantedTensor = std::function<bool(const std::string& name)>;
 
 /// Every tensor in the saved dicts and lists, under its keys joined by dots: {"model": {"w": ...}} gives
-/// "model.w". Other values are left out. The tensors are dense and own their memory; none requires a
-/// gradient. Throws lact::Error that names the file and the tensor.
+/// "model.w". Other values are left out. The tensors are dense and own their memory, whatever they
+/// shared in the file; together they take at most a few times its bytes. None requires a gradient. Throws
+/// lact::Error that names the file and the tensor.
 std::map<std::string, at::Tensor> read_pt(const std::string& path, const WantedTensor& wanted = {});
 
 }  // namespace lact::io

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
+#include <cstring>
+#include <memory>
 
 #include "lact/base/error.h"
 #include "lact/io/atomic_file.h"
-#include "lact/io/regular_file.h"
+#include "lact/io/mapped_file.h"
 #include "lact/io/safetensors_header.h"
 
 namespace lact::io {
@@ -19,58 +20,44 @@ static_assert(std::endian::native == std::endian::little, "the format is little 
 
 constexpr uint64_t kLengthBytes = 8;
 
-void read_bytes(std::ifstream& stream, const std::string& path, void* bytes, uint64_t count) {
-  stream.read(static_cast<char*>(bytes), static_cast<std::streamsize>(count));
-  LACT_CHECK(static_cast<uint64_t>(stream.gcount()) == count, "{}: reading gave {} bytes, expected {}", path,
-             stream.gcount(), count);
-}
-
-SafetensorsHeader read_header(std::ifstream& stream, const std::string& path, uint64_t file_bytes) {
-  LACT_CHECK(file_bytes >= kLengthBytes,
-             "{}: the file has {} bytes, expected at least {} for a safetensors file", path, file_bytes,
+SafetensorsHeader read_header(const MappedFile& file, const std::string& path) {
+  LACT_CHECK(file.size() >= kLengthBytes,
+             "{}: the file has {} bytes, expected at least {} for a safetensors file", path, file.size(),
              kLengthBytes);
   uint64_t length = 0;
-  read_bytes(stream, path, &length, kLengthBytes);
+  std::memcpy(&length, file.data(), kLengthBytes);
   LACT_CHECK(length <= kMaxHeaderBytes,
              "{}: is no safetensors file: the header length is {}, expected at most {}", path, length,
              kMaxHeaderBytes);
-  LACT_CHECK(length <= file_bytes - kLengthBytes,
+  LACT_CHECK(length <= file.size() - kLengthBytes,
              "{}: is no whole safetensors file: the header length is {}, but only {} bytes follow it", path,
-             length, file_bytes - kLengthBytes);
-  std::string json(length, '\0');
-  read_bytes(stream, path, json.data(), length);
-  return parse_safetensors_header(path, json, file_bytes - kLengthBytes - length);
+             length, file.size() - kLengthBytes);
+  const std::string json(file.data() + kLengthBytes, length);
+  return parse_safetensors_header(path, json, file.size() - kLengthBytes - length);
 }
 
-SafetensorsHeader open_and_read_header(std::ifstream& stream, const std::string& path) {
-  const uint64_t file_bytes = regular_file_size(path);
-  stream.open(path, std::ios::binary);
-  LACT_CHECK(stream, "{}: cannot be opened for reading", path);
-  return read_header(stream, path, file_bytes);
+void check_bools(const char* bytes, const std::string& path, const TensorEntry& entry) {
+  // Any other byte in a C++ bool is undefined behaviour.
+  const char* end = bytes + (entry.end - entry.begin);
+  const char* wrong = std::find_if(bytes, end, [](char byte) { return uint8_t(byte) > 1; });
+  LACT_CHECK(wrong == end, "{}: tensor {} of dtype BOOL holds the byte {}, expected 0 or 1", path,
+             shown(entry.name), int(uint8_t(*wrong)));
 }
 
-at::Tensor allocate(const std::string& path, const TensorEntry& entry) {
-  try {
-    return at::empty(entry.shape, entry.dtype);
-  } catch (const std::exception&) {
-    fail("{}: there is no memory for the {} bytes of tensor {}", path, entry.end - entry.begin,
-         shown(entry.name));
+/// The bytes [begin, end) of the file. A tensor that dies gives its pages back.
+at::Tensor tensor_in(const std::shared_ptr<const MappedFile>& file, uint64_t begin, uint64_t end,
+                     const TensorEntry& entry) {
+  if (begin == end) return at::empty(entry.shape, entry.dtype);
+  char* bytes = file->data() + begin;
+  const auto give_back = [file, begin, end](void*) { file->release(begin, end); };
+  if (begin % c10::elementSize(entry.dtype) == 0) {
+    return at::from_blob(bytes, entry.shape, give_back, entry.dtype);
   }
-}
-
-at::Tensor read_tensor(std::ifstream& stream, const std::string& path, const TensorEntry& entry) {
-  at::Tensor tensor = allocate(path, entry);
-  const uint64_t count = entry.end - entry.begin;
-  if (count == 0) return tensor;
-  read_bytes(stream, path, tensor.data_ptr(), count);
-  if (entry.dtype == at::kBool) {
-    // Any other byte in a C++ bool is undefined behaviour.
-    const auto* bytes = static_cast<const uint8_t*>(tensor.data_ptr());
-    const auto* wrong = std::find_if(bytes, bytes + count, [](uint8_t byte) { return byte > 1; });
-    LACT_CHECK(wrong == bytes + count, "{}: tensor {} of dtype BOOL holds the byte {}, expected 0 or 1", path,
-               shown(entry.name), *wrong);
-  }
-  return tensor;
+  // Other writers than ours leave numbers where a processor may not read them.
+  at::Tensor copy = at::empty(entry.shape, entry.dtype);
+  std::memcpy(copy.data_ptr(), bytes, end - begin);
+  give_back(nullptr);
+  return copy;
 }
 
 void check_writable(const std::string& path, const std::string& name, const at::Tensor& tensor) {
@@ -107,18 +94,20 @@ SafetensorsHeader lay_out(const std::string& path, const TensorFile& file) {
 }  // namespace
 
 TensorFile read_safetensors(const std::string& path) {
-  std::ifstream stream;
-  SafetensorsHeader header = open_and_read_header(stream, path);
+  const auto mapped = std::make_shared<const MappedFile>(path);
+  SafetensorsHeader header = read_header(*mapped, path);
+  const uint64_t data = header.entries.empty() ? 0 : mapped->size() - header.entries.back().end;
   TensorFile file;
-  // The entries lie one behind the other, so the stream already stands at each tensor's first byte.
-  for (const auto& entry : header.entries) file.tensors[entry.name] = read_tensor(stream, path, entry);
+  for (const auto& entry : header.entries) {
+    if (entry.dtype == at::kBool) check_bools(mapped->data() + data + entry.begin, path, entry);
+    file.tensors[entry.name] = tensor_in(mapped, data + entry.begin, data + entry.end, entry);
+  }
   file.metadata = std::move(header.metadata);
   return file;
 }
 
 std::map<std::string, std::string> read_safetensors_metadata(const std::string& path) {
-  std::ifstream stream;
-  return open_and_read_header(stream, path).metadata;
+  return read_header(MappedFile(path), path).metadata;
 }
 
 void write_safetensors(const std::string& path, const TensorFile& file) {

@@ -15,8 +15,9 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// The tensors are on the CPU and own their memory. Throws lact::Error that names the file, the tensor and
-/// the field.
+/// The tensors are on the CPU and show the file's bytes where they lie (see mapped_file.h): a number is
+/// fetched when it is first read, and writing to it changes no file. The pages of a tensor are given back
+/// when it dies. Throws lact::Error that names the file, the tensor and the field.
 TensorFile read_safetensors(const std::string& path);
 
 /// The metadata alone; the header is checked, no tensor is read.

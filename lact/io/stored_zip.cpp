@@ -99,6 +99,7 @@ void StoredZip::read_directory(const Directory& directory) {
   std::vector<char> list(directory.size);
   read_at(directory.offset, list.data(), list.size());
   size_t at = 0;
+  uint64_t total = 0;
   for (uint64_t i = 0; i < directory.entries; ++i) {
     LACT_CHECK(at + kEntryBytes <= list.size() && number_at<uint32_t>(&list[at]) == kEntryMark,
                "{}: file {} of the zip archive's list is not well formed", path_, i);
@@ -123,6 +124,11 @@ void StoredZip::read_directory(const Directory& directory) {
     LACT_CHECK(size <= file_bytes_ && header <= file_bytes_,
                "{}: file {} of the zip archive claims {} bytes at {}, but the archive has {}", path_,
                shown(name), size, header, file_bytes_);
+    // Files that share their bytes could come to any multiple of the archive.
+    total += size;
+    LACT_CHECK(total <= file_bytes_,
+               "{}: the files of the zip archive overlap: they claim more than its {} bytes", path_,
+               file_bytes_);
     LACT_CHECK(entries_.emplace(name, Entry{header, size}).second, "{}: holds two files {}", path_,
                shown(name));
     at += name_bytes + extra_bytes + comment_bytes;

@@ -20,6 +20,9 @@ class StoredZip {
   /// The names, sorted.
   std::vector<std::string> names() const;
 
+  /// Of the archive itself.
+  uint64_t file_bytes() const { return file_bytes_; }
+
   /// Bytes of a file of the archive; throws if there is none of this name.
   uint64_t size_of(const std::string& name) const;
 

@@ -2,11 +2,13 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <vector>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/base/options.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/safetensors.h"
@@ -27,7 +29,8 @@ std::map<std::string, std::string> read_weight_map(const std::string& index) {
              "{}: has no object weight_map", index);
   std::map<std::string, std::string> files;
   for (const auto& [name, file] : json["weight_map"].items()) {
-    LACT_CHECK(file.is_string(), "{}: weight_map.{} is {}, expected a file name", index, name, file.dump());
+    LACT_CHECK(file.is_string(), "{}: weight_map.{} is {}, expected a file name", index, name,
+               shown_json(file));
     const std::string text = file.get<std::string>();
     LACT_CHECK(fs::path(text).filename() == text && text.ends_with(".safetensors"),
                "{}: weight_map.{} is \"{}\", expected the name of a .safetensors file in the same folder",
@@ -59,16 +62,37 @@ std::map<std::string, at::Tensor> read_shards(const fs::path& folder, const std:
   return tensors;
 }
 
-std::string shard_name(size_t index, size_t count) {
-  return fmt::format("model-{:05}-of-{:05}.safetensors", index + 1, count);
+/// The Hugging Face names, and for later saves into the same folder "model-v2-00001-of-00003.safetensors".
+std::vector<std::string> shard_names(size_t count, int version) {
+  std::vector<std::string> names;
+  const std::string prefix = version == 1 ? "model" : fmt::format("model-v{}", version);
+  for (size_t i = 0; i < count; ++i)
+    names.push_back(fmt::format("{}-{:05}-of-{:05}.safetensors", prefix, i + 1, count));
+  return names;
+}
+
+/// Names that no file has: until the new index is there, the old one and its shards stay as they are.
+std::vector<std::string> unused_shard_names(const fs::path& folder, size_t count) {
+  for (int version = 1;; ++version) {
+    auto names = shard_names(count, version);
+    const auto is_used = [&](const std::string& name) { return fs::exists(folder / name); };
+    if (std::none_of(names.begin(), names.end(), is_used)) return names;
+  }
 }
 
 void remove_stale(const fs::path& folder, const std::set<std::string>& written) {
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+  std::error_code error;
+  std::vector<fs::path> stale;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     const bool ours =
         name == kSingle || name == kIndex || (name.starts_with("model-") && name.ends_with(".safetensors"));
-    if (ours && written.count(name) == 0) fs::remove(entry.path());
+    if (ours && written.count(name) == 0) stale.push_back(entry->path());
+  }
+  LACT_CHECK(!error, "{}: the folder cannot be read: {}", folder.string(), error.message());
+  for (const fs::path& file : stale) {
+    fs::remove(file, error);
+    LACT_CHECK(!error, "{}: is outdated and cannot be removed: {}", file.string(), error.message());
   }
 }
 
@@ -100,8 +124,10 @@ void write_tensor_folder(const std::string& folder, const std::map<std::string, 
   const fs::path path = folder;
   std::set<std::string> written;
   options::Json weight_map = options::Json::object();
+  const auto names =
+      shards.size() == 1 ? std::vector<std::string>{kSingle} : unused_shard_names(path, shards.size());
   for (size_t i = 0; i < shards.size(); ++i) {
-    const std::string name = shards.size() == 1 ? kSingle : shard_name(i, shards.size());
+    const std::string& name = names[i];
     shards[i].metadata["format"] = "pt";
     write_safetensors((path / name).string(), shards[i]);
     written.insert(name);

@@ -18,8 +18,9 @@ std::map<std::string, at::Tensor> read_tensor_folder(const std::string& folder,
 
 inline constexpr int64_t kLargestShard = int64_t(5) << 30;
 
-/// One file, or, beyond `largest_shard` bytes, several and an index. Each file is replaced atomically; files
-/// of the other form are removed afterwards.
+/// One file, or, beyond `largest_shard` bytes, several and an index. A reader finds all of the old tensors or
+/// all of the new ones, also if the process is killed at any point: new files have names of their own, the
+/// index comes last, and old files are removed after it.
 void write_tensor_folder(const std::string& folder, const std::map<std::string, at::Tensor>& tensors,
                          int64_t largest_shard = kLargestShard);
 

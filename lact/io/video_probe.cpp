@@ -1,12 +1,12 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/io/ffmpeg_file.h"
 #include "lact/io/regular_file.h"
 #include "lact/io/video_reader.h"
@@ -16,6 +16,7 @@ namespace lact::io {
 namespace {
 
 constexpr size_t kLongestProbe = size_t{1} << 20;
+constexpr double kFastestProbed = 1e6, kLongestProbed = 1e8;  // frames per second, seconds
 
 std::string ffprobe_answer(const std::string& path, const VideoPrograms& programs,
                            std::initializer_list<std::string> question) {
@@ -33,7 +34,7 @@ std::string ffprobe_answer(const std::string& path, const VideoPrograms& program
 }
 
 /// Numbers stand in strings: "10.381", "30000/1001", "N/A". Zero if there is none.
-double probed_number(const nlohmann::json& object, const char* key) {
+double probed_number(const nlohmann::ordered_json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return 0;
   if (found->is_number()) return found->get<double>();
@@ -45,7 +46,7 @@ double probed_number(const nlohmann::json& object, const char* key) {
   return std::isfinite(value) && value > 0 ? value : 0;
 }
 
-nlohmann::json first_stream(const nlohmann::json& answer, const std::string& path) {
+nlohmann::ordered_json first_stream(const nlohmann::ordered_json& answer, const std::string& path) {
   const auto streams = answer.find("streams");
   LACT_CHECK(streams != answer.end() && streams->is_array() && !streams->empty() && (*streams)[0].is_object(),
              "{}: the file has no video in it", path);
@@ -76,12 +77,13 @@ VideoInfo probe_video(const std::string& path, const VideoPrograms& programs) {
   regular_file_size(path);
   constexpr const char* kEntries = "stream=width,height,avg_frame_rate,r_frame_rate,duration:format=duration";
   const auto ask = [&](std::initializer_list<std::string> question) {
-    auto answer = nlohmann::json::parse(ffprobe_answer(path, programs, question), nullptr, false);
+    nlohmann::ordered_json answer =
+        try_parse_json(ffprobe_answer(path, programs, question)).value_or(nullptr);
     LACT_CHECK(answer.is_object(), "{}: {} gives no JSON", path, programs.ffprobe);
     return answer;
   };
-  const nlohmann::json answer = ask({"-show_entries", kEntries});
-  const nlohmann::json stream = first_stream(answer, path);
+  const nlohmann::ordered_json answer = ask({"-show_entries", kEntries});
+  const nlohmann::ordered_json stream = first_stream(answer, path);
   VideoInfo info;
   info.size = {int64_t(probed_number(stream, "height")), int64_t(probed_number(stream, "width"))};
   check_image_size(path, info.size.height, info.size.width);
@@ -95,6 +97,9 @@ VideoInfo probe_video(const std::string& path, const VideoPrograms& programs) {
     const auto counted = ask({"-count_packets", "-show_entries", "stream=nb_read_packets"});
     info.seconds = probed_number(first_stream(counted, path), "nb_read_packets") / info.fps;
   }
+  LACT_CHECK(info.fps <= kFastestProbed && info.seconds <= kLongestProbed,
+             "{}: the video claims {:g} seconds of {:g} frames each, expected at most {:g} of {:g}", path,
+             info.seconds, info.fps, kLongestProbed, kFastestProbed);
   return info;
 }
 

@@ -38,12 +38,6 @@ struct QueriesAndKeys {
   int64_t num_ranges;
 };
 
-/// Neighbouring heads: head h of q, k, v and out begins h · (its head_stride) numbers later.
-struct NeighbourHeads {
-  int64_t count;
-  int64_t q_stride, k_stride, v_stride, out_stride, log_sums_stride;
-};
-
 /// What the backward pass knows besides the head itself, per query.
 struct AttentionBackwardInput {
   HeadRows out_gradient;
@@ -70,13 +64,6 @@ struct AttentionForward {
                 uint32_t* space);
 };
 
-/// The same for one query of neighbouring heads, streaming k and v once: the fastest for a few queries.
-struct AttentionQuery {
-  int64_t (*space)(const AttentionHead& head, int64_t heads);
-  void (*stream)(const AttentionHead& first_head, const NeighbourHeads& heads, int64_t query,
-                 const QueriesAndKeys& piece, HeadOutput out, float* log_sums, uint32_t* space);
-};
-
 struct AttentionBackward {
   /// products[i] = left[i] · right[i]
   void (*row_products)(HeadRows left, HeadRows right, int64_t rows, int64_t width, float* products);
@@ -99,9 +86,6 @@ constexpr int64_t kTileWidth = 32;
 struct AttentionForwardKernels {
   AttentionForward f32, bf16, bf16_pairs;
 };
-struct AttentionQueryKernels {
-  AttentionQuery f32, bf16;
-};
 struct AttentionBackwardKernels {
   AttentionBackward f32, bf16, bf16_pairs;
 };
@@ -111,7 +95,6 @@ struct AttentionBackwardKernels {
 constexpr int64_t kQueriesAtOnce = 4096, kKeysAtOnce = 512;
 
 LACT_TILE_KERNEL_TABLE(AttentionForwardKernels, attention_forward)
-LACT_KERNEL_TABLE(AttentionQueryKernels, attention_query)
 LACT_TILE_KERNEL_TABLE(AttentionBackwardKernels, attention_backward)
 
 }  // namespace lact::kernels

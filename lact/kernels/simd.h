@@ -51,8 +51,14 @@ LACT_INLINE Bits round_to_bf16(Vec x) {
 }
 
 LACT_INLINE Vec load(const uint16_t* bf16) {
+#if defined(__AVX512F__)
+  // The compiler would widen each half by itself and join them.
+  const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(bf16));
+  return (Vec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16);
+#else
   const Halves halves = *reinterpret_cast<const HalvesAnywhere*>(bf16);
   return (Vec)(__builtin_convertvector(halves, Bits) << 16);
+#endif
 }
 LACT_INLINE void store(uint16_t* bf16, Vec value) {
 #if defined(__AVX512BF16__)

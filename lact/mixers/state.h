@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "lact/ops/attention/kept_tokens.h"
+
 namespace lact {
 
 /// Sees every field of a state, to save, load, count or copy it.
@@ -18,6 +20,11 @@ class StateVisitor {
   /// `token_dim` is the dimension whose size depends on how much was read; -1 if the shape is fixed.
   virtual void tensor(const std::string& name, at::Tensor& value, int64_t token_dim) = 0;
   virtual void number(const std::string& name, int64_t& value) = 0;
+  /// Tokens along dimension 1. Those of int8 are two tensors; their scales are called `name`_scales.
+  virtual void tokens(const std::string& name, ops::KeptTokens& value) {
+    tensor(name, value.numbers, 1);
+    if (value.scales.defined()) tensor(name + "_scales", value.scales, 1);
+  }
 };
 
 class State {

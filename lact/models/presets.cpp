@@ -1,7 +1,15 @@
 #include "lact/models/presets.h"
 
+#include <algorithm>
+#include <filesystem>
+
+#include "lact/io/yaml.h"
+#include "lact/models/common/config_file.h"
+#include "lact/models/lm/folder.h"
 #include "lact/models/lm/presets.h"
+#include "lact/models/nvs/folder.h"
 #include "lact/models/nvs/presets.h"
+#include "lact/models/video/folder.h"
 #include "lact/models/video/presets.h"
 
 namespace lact::models {
@@ -20,17 +28,22 @@ ModelConfig default_config(Task task) {
   return {};
 }
 
-bool is_file(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(".json");
+bool is_yaml(const std::string& name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
+
+bool is_preset(const std::string& name) {
+  return std::any_of(presets().begin(), presets().end(), [&](const Preset& row) { return row.name == name; });
+}
+
+/// A path, unless it can only be the name of a preset.
+bool is_path(const std::string& name) {
+  if (name.find('/') != std::string::npos || name.ends_with(".json") || is_yaml(name)) return true;
+  return !is_preset(name) && std::filesystem::is_directory(name);
 }
 
 ModelConfig read_file(const std::string& path) {
-  const options::Json json = options::read_json_file(path);
-  try {
-    return read_config(json);
-  } catch (const Error& error) {
-    fail("{}: {}", path, error.what());
-  }
+  const bool folder = std::filesystem::is_directory(path);
+  const std::string file = folder ? (std::filesystem::path(path) / "config.json").string() : path;
+  return read_config(is_yaml(file) ? io::read_yaml_file(file) : options::read_json_file(file), file);
 }
 
 template <auto function>
@@ -46,7 +59,8 @@ const std::vector<Preset>& presets() {
       {"lm_recall", "learns the built-in recall text in minutes", make<lm_recall>},
       {"lm_small", "a first model of words", make<lm_small>},
       {"lm_760m", "the paper's smaller language model", make<lm_760m>},
-      {"lm_3b", "the paper's larger language model", make<lm_3b>},
+      {"lm_3b_paper", "the larger one, as in the paper: windows of 4096", make<lm_3b_paper>},
+      {"lm_3b_code", "the larger one, as in the authors' config: windows of 2048", make<lm_3b_code>},
       {"nvs_tiny", "the smallest, for quick trials", make<nvs_tiny>},
       {"nvs_small", "trains on a processor", make<nvs_small>},
       {"nvs_14_layers", "the paper's ablations", make<nvs_14_layers>},
@@ -80,20 +94,31 @@ options::Json write_config(const ModelConfig& config) {
 
 std::string config_text(const ModelConfig& config) { return write_config(config).dump(2) + "\n"; }
 
-ModelConfig read_config(const options::Json& json) {
-  if (!json.is_object()) options::wrong_value("", json, "an object");
-  LACT_CHECK(json.contains("task"), "[options] the config has no field task, expected lm, nvs or video");
-  Task task{};
-  options::read(json.at("task"), task, "task");
-  options::Json fields = json;
-  fields.erase("task");
-  ModelConfig config = default_config(task);
-  std::visit([&](auto& any) { options::read(fields, any); }, config);
-  return config;
+ModelConfig read_config(const options::Json& json, const std::string& file) {
+  LACT_CHECK(json.is_object(), "{}: is {}, expected an object", file, json.type_name());
+  if (!json.contains("task")) {
+    if (describes_lm(json)) return lm_config_of(json, file);
+    if (describes_nvs(json)) return nvs_config_of(json, file);
+    if (describes_video(json)) return video_config_of(json, file);
+    fail(
+        "{}: has no field task (lm, nvs or video), and is no config.json of a model folder and no config of "
+        "the "
+        "authors",
+        file);
+  }
+  return about_file(file, [&] {
+    Task task{};
+    options::read(json.at("task"), task, "task");
+    options::Json fields = json;
+    fields.erase("task");
+    ModelConfig config = default_config(task);
+    std::visit([&](auto& any) { options::read(fields, any); }, config);
+    return config;
+  });
 }
 
 ModelConfig resolve_config(const std::string& name_or_file, const std::vector<std::string>& assignments) {
-  ModelConfig config = is_file(name_or_file) ? read_file(name_or_file) : preset(name_or_file);
+  ModelConfig config = is_path(name_or_file) ? read_file(name_or_file) : preset(name_or_file);
   for (const auto& assignment : assignments) {
     const options::Json json = options::parse_assignment(assignment);
     std::visit([&](auto& any) { options::read(json, any); }, config);

@@ -1,5 +1,6 @@
-// A model of any task: by name (a preset), from a JSON file, and back. A file has a field "task" (lm, nvs or
-// video) and the fields of that task's config; what it does not mention keeps its default.
+// A model of any task: by name (a preset), from a file, and back. Our files have a field "task" (lm, nvs or
+// video) and the fields of that task's config; what they do not mention keeps its default. The config.json of
+// a model folder, Wan's, and the authors' JSON and YAML are taken as they are.
 #pragma once
 
 #include <array>
@@ -42,11 +43,12 @@ options::Json write_config(const ModelConfig& config);
 /// The text of a config file: write_config, indented, with a final newline.
 std::string config_text(const ModelConfig& config);
 
-ModelConfig read_config(const options::Json& json);
+/// Any of these; errors name `file`.
+ModelConfig read_config(const options::Json& json, const std::string& file = "the config");
 
-/// A preset's name, or the path of a JSON file: whatever contains a slash or ends in ".json". Then the
-/// assignments, such as "layer.memory.num_heads=2", in their order. Throws one sentence for sizes that cannot
-/// work.
+/// A preset's name, or the path of a file or model folder: whatever contains a slash, ends in ".json" or
+/// ".yaml", or is a folder and no preset. Then the assignments, such as "layer.memory.num_heads=2", in their
+/// order. Throws one sentence for sizes that cannot work.
 ModelConfig resolve_config(const std::string& name_or_file, const std::vector<std::string>& assignments = {});
 
 }  // namespace lact::models

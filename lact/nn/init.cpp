@@ -8,10 +8,32 @@
 
 namespace lact::nn {
 
-void init_linear(Linear& layer, double std) {
+namespace {
+
+thread_local bool skips_init = false;
+
+}  // namespace
+
+SkipInit::SkipInit() : before_(std::exchange(skips_init, true)) {}
+SkipInit::~SkipInit() { skips_init = before_; }
+
+void init_normal(at::Tensor weight, double std, double mean) {
+  if (skips_init) return;
   at::NoGradGuard no_grad;
-  layer.weight.normal_(0, std);
-  if (layer.bias.defined()) layer.bias.zero_();
+  weight.normal_(mean, std);
+}
+
+void init_uniform(at::Tensor weight, double bound) {
+  if (skips_init) return;
+  at::NoGradGuard no_grad;
+  weight.uniform_(-bound, bound);
+}
+
+void init_linear(Linear& layer, double std) {
+  init_normal(layer.weight, std);
+  if (skips_init || !layer.bias.defined()) return;
+  at::NoGradGuard no_grad;
+  layer.bias.zero_();
 }
 
 void init_linears(torch::nn::Module& module, double std) {
@@ -22,8 +44,7 @@ void init_linears(torch::nn::Module& module, double std) {
 void init_zero(Linear& layer) { init_linear(layer, 0); }
 
 void init_fan_in(at::Tensor& weight, double gain) {
-  at::NoGradGuard no_grad;
-  weight.normal_(0, gain / std::sqrt(double(weight.size(-1))));
+  init_normal(weight, gain / std::sqrt(double(weight.size(-1))));
 }
 
 }  // namespace lact::nn

@@ -3,6 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
+#include <utility>
+
 namespace torch::nn {
 class Module;
 }
@@ -10,6 +13,30 @@ class Module;
 namespace lact::nn {
 
 class Linear;
+
+/// While one lives, the functions below leave values as they are, on this thread: for a model whose every
+/// value comes from a file, and whose memory nobody should touch before.
+class SkipInit {
+ public:
+  SkipInit();
+  ~SkipInit();
+  SkipInit(const SkipInit&) = delete;
+  SkipInit& operator=(const SkipInit&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// A module without values.
+template <class Module, class... Arguments>
+std::shared_ptr<Module> make_uninitialised(Arguments&&... arguments) {
+  const SkipInit skip;
+  return std::make_shared<Module>(std::forward<Arguments>(arguments)...);
+}
+
+/// N(mean, std²) and U(-bound, bound) in place.
+void init_normal(at::Tensor weight, double std, double mean = 0);
+void init_uniform(at::Tensor weight, double bound);
 
 /// Standard deviation of the linear layers' weights.
 inline constexpr double kLinearStd = 0.02;

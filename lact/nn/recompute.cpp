@@ -1,5 +1,6 @@
 #include "lact/nn/recompute.h"
 
+#include <ATen/ATen.h>
 #include <torch/autograd.h>
 #include <torch/custom_class.h>
 
@@ -12,10 +13,14 @@ struct Kept : torch::CustomClassHolder {
   std::function<at::Tensor(const std::vector<at::Tensor>&)> function;
 };
 
+/// An input without elements that needs a gradient. A function is recorded only if one of its inputs does,
+/// but here it is often the parameters inside of the function alone that need one.
+at::Tensor recorded() { return at::empty({0}, at::kFloat).requires_grad_(); }
+
 struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
   template <class... Inputs>
   static at::Tensor forward(torch::autograd::AutogradContext* context, const c10::intrusive_ptr<Kept>& kept,
-                            const Inputs&... inputs) {
+                            const at::Tensor& /*recorded*/, const Inputs&... inputs) {
     context->save_for_backward({inputs...});
     context->saved_data["function"] = c10::IValue::make_capsule(kept);
     context->saved_data["needed"] = c10::List<bool>({inputs.requires_grad()...});
@@ -31,8 +36,8 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs[i].detach().requires_grad_(needed[i]);
     at::AutoGradMode with_grad(true);
     const at::Tensor y = kept->function(inputs);
-    torch::autograd::backward({y}, {gradients[0]});
-    torch::autograd::variable_list list = {at::Tensor()};  // the function's place
+    if (y.requires_grad()) torch::autograd::backward({y}, {gradients[0]});
+    torch::autograd::variable_list list(2);  // the places of the function and of recorded()
     for (const auto& input : inputs) list.push_back(input.grad());
     return list;
   }
@@ -44,7 +49,7 @@ at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& functio
   if (!at::GradMode::is_enabled()) return function(x);
   auto kept = c10::make_intrusive<Kept>();
   kept->function = [function](const std::vector<at::Tensor>& inputs) { return function(inputs[0]); };
-  return RecomputeFunction::apply(kept, x);
+  return RecomputeFunction::apply(kept, recorded(), x);
 }
 
 at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& function,
@@ -54,7 +59,7 @@ at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& functi
   kept->function = [function](const std::vector<at::Tensor>& list) {
     return function(ThreeInputs{list[0], list[1], list[2]});
   };
-  return RecomputeFunction::apply(kept, inputs[0], inputs[1], inputs[2]);
+  return RecomputeFunction::apply(kept, recorded(), inputs[0], inputs[1], inputs[2]);
 }
 
 void set_recompute_below(torch::nn::Module& module, Recompute what) {

@@ -30,7 +30,23 @@ HttpConnection::HttpConnection(HttpServer::Network& network, std::shared_ptr<voi
     : network_(network),
       place_(std::move(place)),
       stream_(std::move(socket)),
-      buffer_(network.options().header_bytes + network.options().body_bytes) {}
+      buffer_(network.options().header_bytes + network.options().body_bytes) {
+  auto& line = network_.line();
+  in_line_ = line.insert(line.end(), this);
+}
+
+HttpConnection::~HttpConnection() { leave_line(); }
+
+void HttpConnection::leave_line() {
+  if (in_line_) network_.line().erase(*in_line_);
+  in_line_.reset();
+}
+
+void HttpConnection::give_way() {
+  leave_line();
+  place_.reset();
+  stream_.close();  // what is waited for ends with an error, and this connection with it
+}
 
 void HttpConnection::read() {
   parser_.emplace();
@@ -46,6 +62,8 @@ void HttpConnection::read() {
 }
 
 void HttpConnection::answer(HttpRequest request) {
+  auto& line = network_.line();
+  if (in_line_) line.splice(line.end(), line, *in_line_);
   const auto header = [&](http::field name) {
     const auto value = request[name];
     return std::string_view(value.data(), value.size());
@@ -69,6 +87,7 @@ void HttpConnection::answer(HttpRequest request) {
   if (websocket::is_upgrade(request)) {
     if (!network_.handlers().accepts_socket(path))
       return reply(refusal(404, "There is no WebSocket here."), true);
+    leave_line();
     stream_.expires_never();
     std::make_shared<HttpSocket>(network_, std::move(place_), std::move(stream_))->open(request);
     return;

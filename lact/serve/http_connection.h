@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <list>
 #include <memory>
 #include <optional>
 
@@ -13,16 +14,22 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   /// `place`: one of the limited number of connections, given back with this one.
   HttpConnection(HttpServer::Network& network, std::shared_ptr<void> place, tcp::socket socket);
+  ~HttpConnection();
 
   void read();
 
+  /// Closes the connection and gives its place back at once.
+  void give_way();
+
  private:
+  void leave_line();
   void answer(HttpRequest request);
   void write(const HttpResponse& answer, unsigned version, bool head, bool close);
   void ignore_rest(size_t ignored);
 
   HttpServer::Network& network_;
   std::shared_ptr<void> place_;
+  std::optional<std::list<HttpConnection*>::iterator> in_line_;
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;

@@ -81,6 +81,8 @@ void HttpServer::Network::accept() {
 
 void HttpServer::Network::admit(tcp::socket socket) {
   error_code ignored;
+  // Who is idle or slow gives way. A client that is served at once is never the first in line.
+  if (num_connections_ >= options_.connections && !line_.empty()) line_.front()->give_way();
   if (num_connections_ >= options_.connections) {
     const std::string answer =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";

@@ -8,6 +8,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
+#include <list>
 #include <map>
 #include <thread>
 
@@ -23,6 +24,7 @@ using asio::ip::tcp;
 using beast::error_code;
 using HttpRequest = http::request<http::string_body>;
 
+class HttpConnection;
 class HttpSocket;
 
 /// Everything runs on its one thread, apart from construction, destruction and send().
@@ -44,6 +46,9 @@ class HttpServer::Network {
   void add(Peer peer, const std::shared_ptr<HttpSocket>& socket) { sockets_[peer] = socket; }
   void remove(Peer peer) { sockets_.erase(peer); }
 
+  /// The connections without a WebSocket, the one whose last request lies longest ago first.
+  std::list<HttpConnection*>& line() { return line_; }
+
  private:
   void run();
   void accept();
@@ -54,6 +59,7 @@ class HttpServer::Network {
   ServerHandlers handlers_;
   tcp::endpoint endpoint_;
   int num_connections_ = 0;
+  std::list<HttpConnection*> line_;
   Peer next_peer_ = 1;
   std::map<Peer, std::weak_ptr<HttpSocket>> sockets_;
   asio::io_context io_{1};

@@ -17,8 +17,8 @@ struct ServerOptions {
   int port = 0;                    ///< 0: any free one
   size_t header_bytes = 8 << 10;
   size_t body_bytes = 64 << 10;
-  size_t message_bytes = 16 << 10;                    ///< of one WebSocket message that is received
-  int connections = 32;                               ///< at the same time
+  size_t message_bytes = 16 << 10;  ///< of one WebSocket message that is received
+  int connections = 32;  ///< at the same time; for a new one the idlest gives way, but no open WebSocket
   std::chrono::milliseconds request_timeout{10'000};  ///< to receive a request, or between two of them
   std::chrono::milliseconds silent_timeout{
       60'000};  ///< a WebSocket peer that does not even answer pings is dropped

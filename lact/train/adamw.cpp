@@ -9,6 +9,7 @@
 #include "lact/ops/dispatch/paths.h"
 #include "lact/ops/dispatch/work_items.h"
 #include "lact/train/checkpoint.h"
+#include "lact/train/ranges.h"
 
 namespace lact::train {
 
@@ -43,6 +44,13 @@ struct Blocks {
 };
 
 }  // namespace
+
+void AdamWOptions::check() const {
+  LACT_CHECK(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1,
+             "[train] beta1 and beta2 are {} and {}, expected 0 to below 1", beta1, beta2);
+  check_range("epsilon", epsilon, 1e-30, 1);  // 0 as float32 would divide 0 by 0
+  check_range("weight_decay", weight_decay, 0, 1000);
+}
 
 AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor)
     : options_(options) {
@@ -145,6 +153,7 @@ void AdamW::load(const std::map<std::string, at::Tensor>& tensors, const std::st
   at::Tensor steps = at::zeros({1}, at::kLong);
   restore(steps, tensors, "adam.steps", file);
   steps_ = steps.item<int64_t>();
+  LACT_CHECK(steps_ >= 0, "{}: tensor adam.steps is {}, expected a count of steps", file, steps_);
 }
 
 }  // namespace lact::train

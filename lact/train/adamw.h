@@ -30,6 +30,9 @@ struct AdamWOptions {
     field("weight_decay", weight_decay, "decoupled decay of matrices; vectors are not decayed");
   }
   bool operator==(const AdamWOptions&) const = default;
+
+  /// Throws one sentence for values that cannot work.
+  void check() const;
 };
 
 /// The rate of a parameter of this name, as a multiple of the step's.

@@ -33,8 +33,8 @@ CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep)
 std::map<int64_t, std::string> CheckpointFolder::list() const {
   std::map<int64_t, std::string> found;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    if (const auto step = step_of(entry.path().filename().string())) found[*step] = entry.path().string();
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end; entry.increment(error)) {
+    if (const auto step = step_of(entry->path().filename().string())) found[*step] = entry->path().string();
   }
   return found;
 }
@@ -52,22 +52,27 @@ void CheckpointFolder::save(int64_t step, const io::TensorFile& file) const {
     fs::remove(found.begin()->second, error);
     found.erase(found.begin());
   }
-  // A run has one process, so that a temporary file here belongs to one that was killed.
-  for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    if (entry.path().extension() == ".tmp") fs::remove(entry.path(), error);
-  }
 }
 
-std::optional<CheckpointFolder::Found> CheckpointFolder::newest() const {
-  auto found = list();
-  for (auto next = found.rbegin(); next != found.rend(); ++next) {
+CheckpointFolder::Search CheckpointFolder::search() const {
+  Search result;
+  const auto files = list();
+  for (auto file = files.rbegin(); file != files.rend() && !result.newest; ++file) {
     try {
-      return Found{next->first, next->second, io::read_safetensors(next->second)};
+      result.newest = Checkpoint{file->first, file->second, io::read_safetensors(file->second)};
     } catch (const Error& error) {
       log::warn("passed over a damaged checkpoint: {}", error.what());
+      result.damaged.push_back(file->second);
     }
   }
-  return std::nullopt;
+  return result;
+}
+
+void CheckpointFolder::set_aside(const std::vector<std::string>& damaged) const {
+  for (const std::string& path : damaged) {
+    std::error_code ignored;
+    fs::rename(path, path + ".damaged", ignored);
+  }
 }
 
 void restore(at::Tensor& target, const std::map<std::string, at::Tensor>& tensors, const std::string& name,

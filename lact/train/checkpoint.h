@@ -5,26 +5,35 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lact/io/safetensors.h"
 
 namespace lact::train {
+
+struct Checkpoint {
+  int64_t step;
+  std::string path;
+  io::TensorFile file;
+};
 
 class CheckpointFolder {
  public:
   /// `keep` newest checkpoints stay. The folder is made with the first of them.
   CheckpointFolder(std::string folder, int64_t keep);
 
-  /// Writes the checkpoint of `step`, then removes older ones and what killed processes left behind.
+  /// Writes the checkpoint of `step`, then removes older ones.
   void save(int64_t step, const io::TensorFile& file) const;
 
-  struct Found {
-    int64_t step;
-    std::string path;
-    io::TensorFile file;
+  struct Search {
+    std::optional<Checkpoint> newest;  ///< that can be read whole
+    std::vector<std::string> damaged;  ///< paths of newer ones, which cannot; there was a warning for each
   };
-  /// The newest checkpoint that can be read whole. One that cannot is passed over with a warning.
-  std::optional<Found> newest() const;
+  Search search() const;
+  std::optional<Checkpoint> newest() const { return search().newest; }
+
+  /// Renames damaged checkpoints, so that they no longer count among those that are kept.
+  void set_aside(const std::vector<std::string>& damaged) const;
 
  private:
   std::map<int64_t, std::string> list() const;

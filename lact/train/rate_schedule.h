@@ -1,25 +1,47 @@
-// The learning rate: rises linearly, then falls along a cosine to a floor.
+// The learning rate: rises linearly, then falls to a floor along a cosine or a line, or stays.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <string_view>
+#include <utility>
 
 namespace lact::train {
 
+enum class RateDecay { cosine, linear, constant };
+constexpr std::array<std::pair<RateDecay, std::string_view>, 3> enum_names(RateDecay) {
+  return {{{RateDecay::cosine, "cosine"}, {RateDecay::linear, "linear"}, {RateDecay::constant, "constant"}}};
+}
+
 struct RateSchedule {
   double peak = 1e-3;
-  double floor = 0.1;  ///< last rate / peak
+  double floor = 0.1;  ///< rate after the last step / peak; without effect if the rate stays
   int64_t warmup = 0;  ///< steps until the peak
   int64_t steps = 1;
+  RateDecay decay = RateDecay::cosine;
 
   /// Of step 0, 1, ... steps - 1.
   double at(int64_t step) const {
     if (step < warmup) return peak * double(step + 1) / double(warmup);
-    const double done = double(step - warmup) / double(std::max<int64_t>(1, steps - warmup));
-    const double fall = 0.5 * (1 + std::cos(std::numbers::pi * std::min(1.0, done)));
-    return peak * (floor + (1 - floor) * fall);
+    const double done = std::min(1.0, double(step - warmup) / double(std::max<int64_t>(1, steps - warmup)));
+    return peak * (floor + (1 - floor) * share_left(done));
+  }
+
+ private:
+  /// 1 at the peak, 0 at the floor.
+  double share_left(double done) const {
+    switch (decay) {
+      case RateDecay::cosine:
+        return 0.5 * (1 + std::cos(std::numbers::pi * done));
+      case RateDecay::linear:
+        return 1 - done;
+      case RateDecay::constant:
+        return 1;
+    }
+    return 1;
   }
 };
 

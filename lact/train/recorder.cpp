@@ -2,9 +2,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/base/log.h"
 #include "lact/base/progress.h"
 #include "lact/io/atomic_file.h"
@@ -26,8 +26,10 @@ void cut(const std::string& file, int64_t step) {
   std::ifstream lines(file);
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
-    const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (json.is_object() && json.value("step", int64_t(0)) <= step) kept += line + "\n";
+    const nlohmann::ordered_json json = try_parse_json(line).value_or(nullptr);
+    const auto found = json.is_object() ? json.find("step") : json.end();
+    const bool counted = json.is_object() && found != json.end() && found->is_number_integer();
+    if (json.is_object() && (!counted || *found <= step)) kept += line + "\n";
   }
   io::write_file_atomically(file, [&](io::FileWriter& out) { out.write(kept); });
 }

@@ -1,4 +1,5 @@
-// The settings of a run, kept in its folder so that it can be gone on with.
+// The folder of a run: who may write into it, and the settings that are kept there so that the run can be
+// gone on with.
 #pragma once
 
 #include <filesystem>
@@ -7,39 +8,41 @@
 
 #include "lact/base/error.h"
 #include "lact/base/options.h"
-#include "lact/io/atomic_file.h"
 
 namespace lact::train {
 
-inline std::string run_file(const std::string& folder) {
-  return (std::filesystem::path(folder) / "run.json").string();
-}
+/// While it lives, no other run, of this process or another, writes into the folder. The kernel ends the lock
+/// with the process, however that ends.
+class RunLock {
+ public:
+  /// Makes the folder if need be, and removes what processes that were killed while they wrote have left in
+  /// it. Throws a sentence if the folder is locked.
+  explicit RunLock(const std::string& folder);
+  ~RunLock();
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
 
 /// A new run never overwrites another one.
-inline void check_no_run(const std::string& folder) {
-  LACT_CHECK(!std::filesystem::exists(run_file(folder)),
-             "{}: holds a run already; continue it with --resume, or choose another folder", folder);
-}
+void check_no_run(const std::string& folder);
+/// The opposite, for a run to go on with.
+void check_has_run(const std::string& folder);
 
-template <class Run>
-void write_run_file(const std::string& folder, const Run& run) {
-  const std::string json = options::write(run).dump(2) + "\n";
-  io::write_file_atomically(run_file(folder), [&](io::FileWriter& out) { out.write(json); });
-}
+std::string run_file(const std::string& folder);
+void write_run_json(const std::string& folder, const options::Json& json);
+/// With the fields of earlier versions in today's form.
+options::Json read_run_json(const std::string& folder);
 
 /// A Run has check(), which throws a sentence.
 template <class Run>
 Run read_run_file(const std::string& folder) {
-  LACT_CHECK(std::filesystem::exists(run_file(folder)), "{}: holds no run to resume: run.json is missing",
-             folder);
+  check_has_run(folder);
   Run run;
   try {
-    options::Json json = options::read_json_file(run_file(folder));
-    // Runs of earlier versions know only blocks, as a yes or no.
-    if (const auto found = json.find("recompute"); found != json.end() && found->is_boolean()) {
-      *found = found->template get<bool>() ? "blocks" : "none";
-    }
-    options::read(json, run);
+    options::read(read_run_json(folder), run);
     run.check();
   } catch (const Error& error) {
     fail("{}: {}", run_file(folder), error.what());
@@ -48,8 +51,8 @@ Run read_run_file(const std::string& folder) {
 }
 
 /// A relative path would mean something else when the run is resumed from another folder.
-inline void make_absolute(std::vector<std::string>& paths) {
-  for (auto& path : paths) path = std::filesystem::absolute(path).lexically_normal().string();
-}
+void make_absolute(std::vector<std::string>& paths);
+/// The same for one that may be empty, or a word that stands for what is built in.
+void make_absolute(std::string& path, const std::string& built_in = "");
 
 }  // namespace lact::train

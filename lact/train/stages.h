@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lact/base/error.h"
+#include "lact/train/ranges.h"
 
 namespace lact::train {
 
@@ -20,6 +21,16 @@ const Stage& stage_of_batch(const std::vector<Stage>& stages, int64_t number, in
   return stages.back();
 }
 
+/// visit(stage, its number from 1, its steps) for stages that have been checked.
+template <class Stage, class Visit>
+void for_each_stage(const std::vector<Stage>& stages, int64_t steps, const Visit& visit) {
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const int64_t own = stages[i].steps > 0 ? stages[i].steps : steps;
+    steps -= own;
+    visit(stages[i], i + 1, own);
+  }
+}
+
 /// Throws one sentence if the stages do not add up to the run's steps. `check(stage, number, between)` looks
 /// at everything else; between(name, value, least, most) throws the sentence for a field of that stage.
 template <class Stage, class Check>
@@ -28,13 +39,12 @@ void check_stages_of(const std::vector<Stage>& stages, int64_t steps, const Chec
   int64_t before = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const Stage& stage = stages[i];
-    const auto between = [&](const char* name, int64_t value, int64_t least, int64_t most) {
-      LACT_CHECK(value >= least && value <= most, "[train] stage {}: {} is {}, expected {} to {}", i + 1,
-                 name, value, least, most);
+    const auto between = [&](const char* name, auto value, decltype(value) least, decltype(value) most) {
+      check_range(fmt::format("stage {}: {}", i + 1, name), value, least, most);
     };
     check(stage, i + 1, between);
     const bool last = i + 1 == stages.size();
-    between("steps", stage.steps, last ? 0 : 1, int64_t(1) << 40);
+    between("steps", stage.steps, last ? 0 : 1, kMostSteps);
     before += stage.steps;
     LACT_CHECK(last ? before <= steps : before < steps,
                "[train] the first {} stages have {} steps, but the whole run {}", i + 1, before, steps);

@@ -32,6 +32,8 @@ class Task {
   /// Figures on data that is not trained on, such as {"loss", 3.2}.
   virtual std::map<std::string, double> validate() { return {}; }
 
+  /// Writes what others need to read the model and training does not change; once, before the first step.
+  virtual void export_fixed_parts(const std::string& /*folder*/) {}
   /// Writes the model in the form that other commands read.
   virtual void export_model(const std::string& folder) = 0;
 };

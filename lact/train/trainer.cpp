@@ -14,12 +14,12 @@
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/base/options.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/base/progress.h"
 #include "lact/base/threads.h"
-#include "lact/train/checkpoint.h"
 #include "lact/train/ema.h"
 #include "lact/train/peak.h"
-#include "lact/train/rate_schedule.h"
+#include "lact/train/ranges.h"
 #include "lact/train/recorder.h"
 
 namespace lact::train {
@@ -31,6 +31,8 @@ namespace {
 constexpr size_t kRememberedNorms = 64, kNormsForMedian = 16;
 constexpr int64_t kMostSkippedInARow = 50;
 const char* const kKind = "lact training checkpoint";
+
+std::string checkpoints_of(const std::string& folder) { return (fs::path(folder) / "checkpoints").string(); }
 
 double median(std::deque<double> values) {
   const auto middle = values.begin() + int64_t(values.size() / 2);
@@ -44,15 +46,20 @@ class Training {
       : task_(task),
         options_(options),
         run_(run),
-        checkpoints_((fs::path(run.folder) / "checkpoints").string(), options.keep),
-        schedule_{options.rate, options.rate_floor, options.warmup, options.steps},
+        checkpoints_(checkpoints_of(run.folder), options.keep),
+        schedule_{options.rate, options.rate_floor, options.warmup, options.steps, options.rate_decay},
         optimizer_(task.model(), options.adamw,
                    [&task](const std::string& parameter) { return task.rate_factor(parameter); }) {
     if (options.ema > 0) ema_.emplace(task.model(), options.ema);
   }
 
-  TrainResult run() {
-    if (run_.resume) load();
+  TrainResult run(std::optional<Checkpoint> checkpoint) {
+    if (checkpoint) {
+      load(*checkpoint);
+      checkpoint.reset();  // as large as the model and its moments
+    } else if (run_.initial_weights) {
+      save_checkpoint();
+    }
     for (int64_t batch = 0; batch < step_ * options_.accumulate; ++batch) {
       tokens_before_ += task_.tokens_of_batch(batch);
     }
@@ -61,11 +68,13 @@ class Training {
     Recorder recorder(run_.folder, run_.title, step_, options_.steps);
     recorder_ = &recorder;
     if (first > 0) recorder.message(fmt::format("continuing after step {}", first));
-    const Interrupt interrupt;
+    std::optional<Interrupt> interrupt;
+    if (!run_.stop) interrupt.emplace();
+    const auto stops = [&] { return interrupt ? interrupt->requested() : run_.stop(); };
     peak_ = measured_peak();
     start_ = std::chrono::steady_clock::now();
-    while (step_ < last && !interrupt.requested()) {
-      take_step();
+    while (step_ < last && !stops()) {
+      making(fmt::format("training step {}", step_ + 1), [&] { take_step(); });
       report();
       const bool validates = options_.validate_every > 0;
       if (validates && (step_ % options_.validate_every == 0 || step_ == options_.steps)) validate();
@@ -177,6 +186,12 @@ class Training {
   }
 
   void save() {
+    save_checkpoint();
+    const auto with_average = averaged();
+    task_.export_model(run_.folder);
+  }
+
+  void save_checkpoint() {
     io::TensorFile file;
     for (const auto& item : task_.model().named_parameters())
       file.tensors["model." + item.key()] = item.value().detach();
@@ -193,8 +208,6 @@ class Training {
                      {"threads", std::to_string(threads_in_use())},
                      {"options", options::write(options_).dump()}};
     checkpoints_.save(step_, file);
-    const auto with_average = averaged();
-    task_.export_model(run_.folder);
   }
 
   /// A disk that is full now may not be later: the run goes on, and the last complete checkpoint stays.
@@ -206,23 +219,20 @@ class Training {
     }
   }
 
-  int64_t number(const CheckpointFolder::Found& found, const std::string& key) const {
-    const auto value = found.file.metadata.find(key);
-    LACT_CHECK(value != found.file.metadata.end(), "{}: has no {}", found.path, key);
+  static int64_t number(const Checkpoint& checkpoint, const std::string& key) {
+    const auto value = checkpoint.file.metadata.find(key);
+    LACT_CHECK(value != checkpoint.file.metadata.end(), "{}: has no {}", checkpoint.path, key);
+    int64_t number = -1;
     try {
-      return std::stoll(value->second);
+      number = std::stoll(value->second);
     } catch (const std::exception&) {
-      fail("{}: {} is \"{}\", expected a number", found.path, key, value->second);
     }
+    LACT_CHECK(number >= 0, "{}: {} is \"{}\", expected a number", checkpoint.path, key, value->second);
+    return number;
   }
 
-  void load() {
-    const auto found = checkpoints_.newest();
-    if (!found) {
-      log::warn("{}: holds no checkpoint yet, starting at step 0", run_.folder);
-      return;
-    }
-    const auto& [step, path, file] = *found;
+  void load(const Checkpoint& checkpoint) {
+    const auto& [step, path, file] = checkpoint;
     const auto kind = file.metadata.find("kind");
     LACT_CHECK(kind != file.metadata.end() && kind->second == kKind, "{}: is not a {}", path, kKind);
     {
@@ -232,25 +242,39 @@ class Training {
     }
     optimizer_.load(file.tensors, path);
     if (ema_) ema_->load(file.tensors, path);
-    auto generator = at::globalContext().defaultGenerator(at::kCPU);
-    at::Tensor random = generator.get_state();
-    restore(random, file.tensors, "random", path);
-    generator.set_state(random);
-    const auto norms = file.tensors.find("gradient_norms");
-    LACT_CHECK(norms != file.tensors.end() && norms->second.scalar_type() == at::kDouble &&
-                   norms->second.dim() == 1 && norms->second.numel() <= int64_t(kRememberedNorms),
-               "{}: gradient_norms is missing or not a list of at most {} numbers", path, kRememberedNorms);
-    const auto* values = norms->second.data_ptr<double>();
-    norms_.assign(values, values + norms->second.numel());
-    step_ = number(*found, "step");
-    skipped_ = number(*found, "skipped");
-    skipped_in_a_row_ = number(*found, "skipped_in_a_row");
+    restore_random_state(file.tensors, path);
+    restore_norms(file.tensors, path);
+    step_ = number(checkpoint, "step");
+    skipped_ = number(checkpoint, "skipped");
+    skipped_in_a_row_ = number(checkpoint, "skipped_in_a_row");
     LACT_CHECK(step_ == step && step_ <= options_.steps, "{}: is of step {}, expected {} of at most {}", path,
                step_, step, options_.steps);
-    if (const int64_t threads = number(*found, "threads"); threads != threads_in_use()) {
+    if (const int64_t threads = number(checkpoint, "threads"); threads != threads_in_use()) {
       log::warn("the run used {} threads before and {} now: sums may round differently", threads,
                 threads_in_use());
     }
+  }
+
+  static void restore_random_state(const std::map<std::string, at::Tensor>& tensors,
+                                   const std::string& path) {
+    auto generator = at::globalContext().defaultGenerator(at::kCPU);
+    at::Tensor state = generator.get_state();
+    restore(state, tensors, "random", path);
+    try {
+      generator.set_state(state);
+    } catch (const c10::Error&) {
+      fail("{}: tensor random is damaged: it is no state of the random generator", path);
+    }
+  }
+
+  void restore_norms(const std::map<std::string, at::Tensor>& tensors, const std::string& path) {
+    const auto found = tensors.find("gradient_norms");
+    LACT_CHECK(
+        found != tensors.end() && found->second.scalar_type() == at::kDouble && found->second.dim() == 1 &&
+            found->second.numel() <= int64_t(kRememberedNorms) && found->second.isfinite().all().item<bool>(),
+        "{}: gradient_norms is missing or not a list of at most {} finite numbers", path, kRememberedNorms);
+    const auto* values = found->second.data_ptr<double>();
+    norms_.assign(values, values + found->second.numel());
   }
 
   std::string summary(const TrainResult& result, int64_t first) const {
@@ -282,32 +306,49 @@ class Training {
 }  // namespace
 
 void TrainOptions::check() const {
-  const auto at_least = [](const char* name, double value, double least) {
-    LACT_CHECK(value >= least, "[train] {} is {}, expected at least {}", name, value, least);
-  };
-  at_least("steps", double(steps), 1);
-  at_least("accumulate", double(accumulate), 1);
-  LACT_CHECK(rate > 0 && std::isfinite(rate), "[train] rate is {}, expected a positive number", rate);
-  LACT_CHECK(rate_floor >= 0 && rate_floor <= 1, "[train] rate_floor is {}, expected 0 to 1", rate_floor);
-  at_least("warmup", double(warmup), 0);
-  LACT_CHECK(adamw.beta1 >= 0 && adamw.beta1 < 1 && adamw.beta2 >= 0 && adamw.beta2 < 1,
-             "[train] beta1 and beta2 are {} and {}, expected 0 to below 1", adamw.beta1, adamw.beta2);
-  at_least("weight_decay", adamw.weight_decay, 0);
-  at_least("clip", clip, 0);
-  at_least("skip_above", skip_above, 0);
+  constexpr double kLargest = 1e30;
+  check_range("steps", steps, 1, kMostSteps);
+  check_range("accumulate", accumulate, 1, 1 << 20);
+  check_range("rate", rate, 1e-30, 1000);
+  check_range("rate_floor", rate_floor, 0, 1);
+  check_range("warmup", warmup, 0, kMostSteps);
+  adamw.check();
+  check_range("clip", clip, 0, kLargest);
+  check_range("skip_above", skip_above, 0, kLargest);
   LACT_CHECK(ema >= 0 && ema < 1, "[train] ema is {}, expected 0 to below 1", ema);
-  at_least("validate_every", double(validate_every), 0);
-  at_least("save_every", double(save_every), 0);
-  at_least("keep", double(keep), 1);
-  at_least("log_every", double(log_every), 1);
+  check_range("validate_every", validate_every, 0, kMostSteps);
+  check_range("save_every", save_every, 0, kMostSteps);
+  check_range("keep", keep, 1, 1 << 20);
+  check_range("log_every", log_every, 1, kMostSteps);
+}
+
+std::optional<Checkpoint> find_checkpoint(const RunOptions& run) {
+  const CheckpointFolder folder(checkpoints_of(run.folder), 1);
+  auto [newest, damaged] = folder.search();
+  if (!newest && !run.from_start) {
+    LACT_CHECK(damaged.empty(),
+               "{}: no checkpoint can be read, damaged are {}; --from-start begins again at step 0",
+               run.folder, fmt::join(damaged, ", "));
+    LACT_CHECK(!run.initial_weights,
+               "{}: the run began with the weights of another model, and no checkpoint holds them; "
+               "--from-start begins again with that model",
+               run.folder);
+  }
+  folder.set_aside(damaged);
+  if (!newest) log::warn("{}: holds no checkpoint to go on from, starting at step 0", run.folder);
+  return newest;
 }
 
 TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run) {
   options.check();
-  std::error_code error;
-  fs::create_directories(run.folder, error);
-  LACT_CHECK(!error, "{}: cannot be created: {}", run.folder, error.message());
-  return Training(task, options, run).run();
+  const RunLock lock(run.folder);
+  return train(task, options, run, lock, run.resume ? find_checkpoint(run) : std::nullopt);
+}
+
+TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run, const RunLock& /*held*/,
+                  std::optional<Checkpoint> checkpoint) {
+  options.check();
+  return Training(task, options, run).run(std::move(checkpoint));
 }
 
 }  // namespace lact::train

@@ -1,10 +1,15 @@
-// The training loop of every task: AdamW, warm-up and cosine, clipping, accumulation, skipped steps, moving
+// The training loop of every task: AdamW, warm-up and decay, clipping, accumulation, skipped steps, moving
 // average, checkpoints that continue bit for bit, and a record of what happened.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "lact/train/adamw.h"
+#include "lact/train/checkpoint.h"
+#include "lact/train/rate_schedule.h"
+#include "lact/train/run_folder.h"
 #include "lact/train/task.h"
 
 namespace lact::train {
@@ -13,6 +18,7 @@ struct TrainOptions {
   int64_t steps = 1000;
   int64_t accumulate = 1;
   double rate = 1e-3;
+  RateDecay rate_decay = RateDecay::cosine;
   double rate_floor = 0.1;
   int64_t warmup = 50;
   AdamWOptions adamw;
@@ -30,6 +36,8 @@ struct TrainOptions {
     field("steps", steps, "optimizer steps");
     field("accumulate", accumulate, "batches whose gradients are added up for one step");
     field("rate", rate, "highest learning rate");
+    field("rate_decay", rate_decay,
+          "how the learning rate falls after the warm-up: cosine, linear or constant");
     field("rate_floor", rate_floor, "last learning rate as a share of the highest");
     field("warmup", warmup, "steps until the highest learning rate");
     field("adamw", adamw, "the optimizer");
@@ -50,10 +58,16 @@ struct TrainOptions {
 };
 
 struct RunOptions {
-  std::string folder;      ///< checkpoints/, metrics.jsonl, tensorboard/ and the exported model
-  std::string title = {};  ///< of the progress line
-  int64_t stop_after = 0;  ///< stops cleanly after this step, as if interrupted; 0 runs to the end
-  bool resume = false;     ///< continues from the newest checkpoint, if there is one
+  std::string folder;       ///< checkpoints/, metrics.jsonl, tensorboard/ and the exported model
+  std::string title = {};   ///< of the progress line
+  int64_t stop_after = 0;   ///< stops cleanly after this step, as if interrupted; 0 runs to the end
+  bool resume = false;      ///< continues from the newest checkpoint
+  bool from_start = false;  ///< where no checkpoint can be read, a resumed run begins again at step 0
+  bool initial_weights =
+      false;  ///< the model begins with weights that no seed gives: they are saved as step 0
+  /// Asked before every step; true stops cleanly, as if interrupted. A host that gives it keeps its signals;
+  /// without it SIGINT and SIGTERM stop the run while it lasts.
+  std::function<bool()> stop = {};
 };
 
 struct TrainResult {
@@ -66,5 +80,14 @@ struct TrainResult {
 };
 
 TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run);
+
+/// The checkpoint that a run in run.folder goes on from; nothing if there is none yet. Throws a sentence if
+/// the run would silently begin again: if all of its checkpoints are damaged, or if its initial weights are
+/// gone.
+std::optional<Checkpoint> find_checkpoint(const RunOptions& run);
+
+/// The same in a folder that the caller has locked, from a checkpoint that was found in it.
+TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run, const RunLock& lock,
+                  std::optional<Checkpoint> checkpoint);
 
 }  // namespace lact::train

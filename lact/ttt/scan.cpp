@@ -27,6 +27,7 @@ void check_scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
   LACT_CHECK(rule.update.momentum == inputs.beta.defined(), "[ttt] the rule has {}momentum but beta is {}",
              rule.update.momentum ? "" : "no ", inputs.beta.defined() ? "given" : "missing");
   if (inputs.beta.defined()) check_tokens(inputs.beta, "betas");
+  check_schedule(schedule, positions(inputs.q, inputs.first_query), positions(inputs.k, inputs.first_key));
   // One NaN rate would destroy the memory of everything before it. Reading uses none.
   if (std::none_of(schedule.begin(), schedule.end(),
                    [](const Step& step) { return updates(step.operation); })) {
@@ -37,7 +38,6 @@ void check_scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
       throw NonFinite("[ttt] the learning rates contain NaN or infinity");
     }
   }
-  check_schedule(schedule, positions(inputs.q, inputs.first_query), positions(inputs.k, inputs.first_key));
 }
 
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,

@@ -19,7 +19,7 @@ using torch::autograd::variable_list;
 
 /// What is done with one version of the weights: tokens are read, then tokens are written, or one of the two.
 /// With what the backward pass needs. Ranges count from the first query or key.
-struct Move {
+struct ChunkStep {
   Range read = {}, written = {};
   size_t version = 0;
   KeptChunk kept = {};
@@ -32,7 +32,7 @@ struct Tape : torch::CustomClassHolder {
   size_t matrices = 0;
   UpdatePrecision precision;
   std::unique_ptr<FastWeightPasses> passes;
-  std::vector<Move> moves;
+  std::vector<ChunkStep> steps;
   std::vector<PerMatrix> versions;
   bool needs_gradient = false;
   bool keep = false;
@@ -73,10 +73,10 @@ struct Tensors {
   }
 };
 
-/// Tokens [B, H, T, D] laid out as [B, T, H, D], as the layer goes on with them; zeros where no move writes.
-at::Tensor token_room(const at::Tensor& like, int64_t width, const Tape& tape, Range Move::*tokens) {
+/// Tokens [B, H, T, D] laid out as [B, T, H, D], as the layer goes on with them; zeros where no step writes.
+at::Tensor token_room(const at::Tensor& like, int64_t width, const Tape& tape, Range ChunkStep::*tokens) {
   int64_t covered = 0;
-  for (const auto& move : tape.moves) covered += (move.*tokens).size();
+  for (const auto& chunk : tape.steps) covered += (chunk.*tokens).size();
   const std::vector<int64_t> sizes = {like.size(0), like.size(2), like.size(1), width};
   const auto options = like.options();
   return (covered < like.size(2) ? at::zeros(sizes, options) : at::empty(sizes, options)).transpose(1, 2);
@@ -84,47 +84,47 @@ at::Tensor token_room(const at::Tensor& like, int64_t width, const Tape& tape, R
 
 Range shifted(Range tokens, int64_t first) { return {tokens.begin - first, tokens.end - first}; }
 
-std::vector<Move> moves_of(const Schedule& schedule, const ScanInputs& inputs) {
-  std::vector<Move> moves;
+std::vector<ChunkStep> steps_of(const Schedule& schedule, const ScanInputs& inputs) {
+  std::vector<ChunkStep> steps;
   for (const auto& [operation, tokens] : schedule) {
     const Range read = shifted(tokens, inputs.first_query), written = shifted(tokens, inputs.first_key);
     if (operation == Operation::apply_then_update) {
-      moves.push_back({.read = read, .written = written});
+      steps.push_back({.read = read, .written = written});
       continue;
     }
-    if (updates(operation)) moves.push_back({.written = written});
-    if (applies(operation)) moves.push_back({.read = read});
+    if (updates(operation)) steps.push_back({.written = written});
+    if (applies(operation)) steps.push_back({.read = read});
   }
-  return moves;
+  return steps;
 }
 
 at::Tensor mean_over(const at::Tensor& beta, Range tokens) {
   return flat(beta.narrow(2, tokens.begin, tokens.size())).mean(1).view({-1});
 }
 
-/// Runs the moves; returns the output and leaves the memory as it is after the last one.
+/// Runs the steps; returns the output and leaves the memory as it is after the last one.
 at::Tensor run_forward(const Tensors& in, Tape& tape, FlatMemory& memory) {
-  const at::Tensor out = token_room(in.q, in.v.size(3), tape, &Move::read);
+  const at::Tensor out = token_room(in.q, in.v.size(3), tape, &ChunkStep::read);
   ReadChunk read = {HeadTokens(in.q), HeadTokens(out), {}};
   WrittenChunk written = {HeadTokens(in.k), HeadTokens(in.v), flat_rows(in.rates), {}};
   size_t version = 0, loaded = 1;
   tape.versions = {memory.weights};
-  for (auto& move : tape.moves) {
+  for (auto& chunk : tape.steps) {
     if (loaded != version) tape.passes->load(memory.weights), loaded = version;
-    move.version = version;
-    read.tokens = move.read, written.tokens = move.written;
+    chunk.version = version;
+    read.tokens = chunk.read, written.tokens = chunk.written;
     PerMatrix direction;
-    if (!move.written.empty()) {
+    if (!chunk.written.empty()) {
       for (const auto& weight : memory.weights) direction.push_back(at::zeros_like(weight));
     }
-    move.kept = tape.passes->forward(move.read.empty() ? nullptr : &read,
-                                     move.written.empty() ? nullptr : &written, direction, tape.keep);
-    if (move.written.empty()) continue;
-    const at::Tensor decay = in.beta.defined() ? mean_over(in.beta, move.written) : at::Tensor();
+    chunk.kept = tape.passes->forward(chunk.read.empty() ? nullptr : &read,
+                                      chunk.written.empty() ? nullptr : &written, direction, tape.keep);
+    if (chunk.written.empty()) continue;
+    const at::Tensor decay = in.beta.defined() ? mean_over(in.beta, chunk.written) : at::Tensor();
     UpdateTape update = step(memory, tape.rule, direction, decay, tape.precision);
     ++version;
     if (!tape.needs_gradient) continue;
-    move.update = std::move(update);
+    chunk.update = std::move(update);
     tape.versions.push_back(memory.weights);
   }
   return out;
@@ -140,7 +140,7 @@ bool any_defined(const PerMatrix& gradients) {
   return std::any_of(gradients.begin(), gradients.end(), [](const at::Tensor& x) { return x.defined(); });
 }
 
-/// Gradients of the tokens, written move by move.
+/// Gradients of the tokens, written step by chunk.
 struct TokenGradients {
   at::Tensor q, k, v, beta;
   Matrices rates;  ///< [heads, T]
@@ -158,32 +158,32 @@ void run_backward(const Tensors& in, Tape& tape, const at::Tensor& out_gradient,
     if (loaded != version) tape.passes->load(tape.versions[version]), loaded = version;
     fill_missing(memory.weights, tape.versions[version]);
   };
-  for (auto move = tape.moves.rbegin(); move != tape.moves.rend(); ++move) {
-    if (!move->written.empty()) {
-      const auto [direction, decay] = step_backward(memory, tape.rule, move->update, tape.precision);
+  for (auto chunk = tape.steps.rbegin(); chunk != tape.steps.rend(); ++chunk) {
+    if (!chunk->written.empty()) {
+      const auto [direction, decay] = step_backward(memory, tape.rule, chunk->update, tape.precision);
       if (direction.empty()) {
         // Nothing was read after this write.
-        tokens.k.narrow(2, move->written.begin, move->written.size()).zero_();
-        tokens.v.narrow(2, move->written.begin, move->written.size()).zero_();
+        tokens.k.narrow(2, chunk->written.begin, chunk->written.size()).zero_();
+        tokens.v.narrow(2, chunk->written.begin, chunk->written.size()).zero_();
       } else {
-        load(move->version);
-        written.tokens = written_gradients.tokens = move->written;
-        tape.passes->descend_backward(written, direction, move->kept.written, written_gradients,
+        load(chunk->version);
+        written.tokens = written_gradients.tokens = chunk->written;
+        tape.passes->descend_backward(written, direction, chunk->kept.written, written_gradients,
                                       memory.weights);
       }
       if (decay.defined()) {
         tokens.beta.view({-1, in.beta.size(2)})
-            .narrow(1, move->written.begin, move->written.size())
-            .copy_((decay / double(move->written.size())).unsqueeze(1).expand({-1, move->written.size()}));
+            .narrow(1, chunk->written.begin, chunk->written.size())
+            .copy_((decay / double(chunk->written.size())).unsqueeze(1).expand({-1, chunk->written.size()}));
       }
     }
-    if (!move->read.empty() && out_gradient.defined()) {
-      load(move->version);
-      read.tokens = read_gradients.tokens = move->read;
-      tape.passes->apply_backward(read, move->kept.read, read_gradients, memory.weights);
+    if (!chunk->read.empty() && out_gradient.defined()) {
+      load(chunk->version);
+      read.tokens = read_gradients.tokens = chunk->read;
+      tape.passes->apply_backward(read, chunk->kept.read, read_gradients, memory.weights);
     }
-    move->kept = {};
-    move->update = {};
+    chunk->kept = {};
+    chunk->update = {};
   }
 }
 
@@ -214,7 +214,7 @@ struct FusedScan : torch::autograd::Function<FusedScan> {
     return run(inputs, *tape);
   }
 
-  /// The output, then the memory after the last move: weights, momentum, accumulated.
+  /// The output, then the memory after the last step: weights, momentum, accumulated.
   static variable_list run(const variable_list& inputs, Tape& tape) {
     at::NoGradGuard no_grad;
     const Tensors in = Tensors::from(inputs, tape);
@@ -255,10 +255,10 @@ struct FusedScan : torch::autograd::Function<FusedScan> {
     memory.initial_norms.resize(tape->matrices);
 
     TokenGradients tokens;
-    tokens.q =
-        gradients[0].defined() ? token_room(in.q, in.q.size(3), *tape, &Move::read) : at::zeros_like(in.q);
-    tokens.k = token_room(in.k, in.k.size(3), *tape, &Move::written);
-    tokens.v = token_room(in.v, in.v.size(3), *tape, &Move::written);
+    tokens.q = gradients[0].defined() ? token_room(in.q, in.q.size(3), *tape, &ChunkStep::read)
+                                      : at::zeros_like(in.q);
+    tokens.k = token_room(in.k, in.k.size(3), *tape, &ChunkStep::written);
+    tokens.v = token_room(in.v, in.v.size(3), *tape, &ChunkStep::written);
     for (const auto& rate : flat_rows(in.rates)) tokens.rates.push_back(at::zeros_like(rate));
     if (in.beta.defined()) tokens.beta = at::zeros(in.beta.sizes(), in.beta.options().dtype(at::kFloat));
     run_backward(in, *tape, gradients[0], memory, tokens);
@@ -317,7 +317,7 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
   auto tape = c10::make_intrusive<Tape>();
   tape->rule = rule.update;
   tape->matrices = memory.weights.size();
-  tape->moves = moves_of(schedule, inputs);
+  tape->steps = steps_of(schedule, inputs);
   const bool bf16 = inputs.k.scalar_type() == at::kBFloat16;
   // The first matrix takes tokens of width `in` to the hidden layer, or to the output where there is none.
   const int64_t heads = inputs.k.size(0) * inputs.k.size(1);

@@ -150,6 +150,18 @@ TEST_F(ProgressTest, UnknownTotalHasNoBarAndNoEnd) {
   EXPECT_THAT(redraws(), ElementsAre("read 17  a.txt"));
 }
 
+TEST_F(ProgressTest, MoreThanTheTotalIsNoShare) {
+  Progress progress("ingest", 100, options(false));
+  for (const int64_t done : {50, 437, 500}) {
+    now_ += 20;
+    progress.update(done, "");
+  }
+  EXPECT_THAT(lines()[0], HasSubstr("50/100 (50 %)"));
+  EXPECT_THAT(lines()[1], StartsWith("ingest: 437"));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("437 %")));
+  EXPECT_THAT(lines()[2], Not(HasSubstr("100")));
+}
+
 TEST_F(ProgressTest, MessagesStandAboveTheBar) {
   {
     Progress progress("train", 10, options(true));

@@ -13,6 +13,7 @@
 
 #include "lact/base/error.h"
 #include "lact/bench/lm_problem.h"
+#include "lact/bench/ttt_problem.h"
 #include "lact/bench/work.h"
 #include "lact/ops/dispatch/paths.h"
 
@@ -76,10 +77,44 @@ TEST(BenchSession, AnErrorThatRoundingExplainsIsAllowed) {
   Session session(without_peers());
   int runs = 0;
   Trial trial = trial_with_error(0.2, runs);
-  trial.reference_error = [] { return 0.15; };
-  EXPECT_FALSE(session.measure(trial).wrong);
-  trial.reference_error = [] { return 0.12; };
-  EXPECT_TRUE(session.measure(trial).wrong);
+  const auto with = [&](double plain, double in_float32) {
+    trial.rounding =
+        GrowingRounding{[=] { return plain; }, {{"in float32", [=] { return in_float32; }, 1e-2}}};
+    return session.measure(trial);
+  };
+  EXPECT_FALSE(with(0.15, 1e-5).wrong);
+  EXPECT_THAT(with(0.15, 1e-5).note, ::testing::HasSubstr("the plain form's is 0.15, in float32 1.0e-05"));
+  EXPECT_TRUE(with(0.12, 1e-5).wrong);
+}
+
+TEST(BenchSession, RoundingExplainsNothingIfTheSameComputationIsWrongWithoutIt) {
+  Session session(without_peers());
+  int runs = 0;
+  Trial trial = trial_with_error(0.8, runs);
+  const auto wrong = [&](double in_float32, double of_two_chunks) {
+    trial.rounding = GrowingRounding{[] { return 0.7; },
+                                     {{"in float32", [=] { return in_float32; }, 1e-2},
+                                      {"of two chunks", [=] { return of_two_chunks; }, 0.15}}};
+    return session.measure(trial).wrong;
+  };
+  EXPECT_FALSE(wrong(1e-4, 0.05));
+  EXPECT_TRUE(wrong(0.02, 0.05));
+  EXPECT_TRUE(wrong(1e-4, 0.2));
+  EXPECT_TRUE(wrong(std::nan(""), 0.05));
+  // An answer of zeros.
+  trial.error = [] { return 1.0; };
+  EXPECT_TRUE(wrong(1e-4, 0.05));
+}
+
+TEST(BenchTtt, LongMuonSchedulesAreCheckedWhereRoundingDoesNotGrow) {
+  const TttShape shape = {2, 512, 128, 16, 16, true, true};
+  const TttProblem problem(shape, at::kBFloat16);
+  TttCheck check(problem, shape);
+  EXPECT_LT(check.error_in_float32(true, false), ttt_tolerance(shape, at::kFloat));
+  EXPECT_LT(check.error_of_two_chunks(true, true), ttt_tolerance(shape, at::kBFloat16));
+  EXPECT_LT(check.error_of_two_chunks(false, false), ttt_tolerance(shape, at::kBFloat16));
+  EXPECT_EQ(ttt_rounding(check, shape, at::kBFloat16, true, false)->checks.size(), 2u);
+  EXPECT_FALSE(ttt_rounding(check, shape, at::kFloat, true, false).has_value());
 }
 
 TEST(BenchSession, ErrorsSeeNanAndShapes) {

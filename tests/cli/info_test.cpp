@@ -3,6 +3,7 @@
 
 #include "lact/models/lm/presets.h"
 #include "lact/models/presets.h"
+#include "support/places.h"
 #include "support/program.h"
 
 namespace lact {
@@ -18,20 +19,22 @@ TEST(InfoVerb, PrintsATable) {
   const auto outcome = run_program("info nvs_312m");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  for (const char* text : {"nvs_312m: view synthesis, 24 blocks of width 768", "312 M", "84.9 M", "27.2%",
-                           "6 d^2 per block", "feed-forward", "update", "Muon takes"}) {
+  for (const char* text :
+       {"nvs_312m: view synthesis, 24 blocks of width 768", "312 M", "84.9 M", "27.2%", "6 d^2 per block",
+        "FLOPs per byte", "(paper eq. 3)", "feed-forward", "update", "Muon takes"}) {
     EXPECT_THAT(outcome.out, HasSubstr(text));
   }
 }
 
 TEST(InfoVerb, PrintsJsonForPrograms) {
-  const auto outcome = run_program("info lm_3b --json");
+  const auto outcome = run_program("info lm_3b_paper --json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json json = Json::parse(outcome.out);
-  EXPECT_EQ(json.at("parameters"), models::cost(models::lm_3b()).total().parameters);
+  EXPECT_EQ(json.at("parameters"), models::cost(models::lm_3b_paper()).total().parameters);
   EXPECT_EQ(json.at("state"), 25 * 2304 * 3072);
   EXPECT_DOUBLE_EQ(json.at("state_per_block_d2").get<double>(), 0.75);
   EXPECT_DOUBLE_EQ(json.at("muon").at("break_even_chunk").get<double>(), 5 * 768);
+  EXPECT_DOUBLE_EQ(json.at("compute_to_memory").get<double>(), 384 / (1 + 384.0 / 4096));
   int64_t block = 0, others = 0;
   for (const auto& part : json.at("block")) block += part.at("parameters").get<int64_t>();
   for (const auto& part : json.at("others")) others += part.at("parameters").get<int64_t>();
@@ -87,9 +90,37 @@ TEST(InfoVerb, ExportedConfigIsTheSameModel) {
   EXPECT_THAT(run_program(fmt::format("info '{}'", file.string())).out, HasSubstr("chunks of 64"));
 }
 
+TEST(InfoVerb, TakesTheAuthorsFilesAsTheyAre) {
+  const std::string examples = lact::testing::source_folder() + "/tests/models/";
+  for (const auto& [file, preset] : {std::pair{"lm/examples/760M_momentum_muon.json", "lm_760m"},
+                                     {"nvs/examples/lact_l14_d768_ttt2x.yaml", "nvs_14_layers"},
+                                     {"video/examples/lact_ar_chunk3f_1.3B.yaml", "video_1_3b"}}) {
+    const auto outcome = run_program(fmt::format("info '{}' --json", examples + file));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "") << file;
+    Json theirs = Json::parse(outcome.out),
+         ours = Json::parse(run_program(fmt::format("info {} --json", preset)).out);
+    theirs.erase("name");
+    ours.erase("name");
+    EXPECT_EQ(theirs, ours) << file;
+  }
+}
+
+TEST(InfoVerb, TokensThatNobodySeesAreAWarning) {
+  const auto outcome = run_program("info lm_tiny --set window_size=128");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("lm_tiny: window_size 128 is smaller than chunk_size 512: up to 384 tokens"));
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+  for (const char* seen :
+       {"", " --set window_size=1024", " --set window_size=128 --set layer.memory_kind=none"}) {
+    EXPECT_EQ(run_program(fmt::format("info lm_tiny{}", seen)).err, "") << seen;
+  }
+}
+
 TEST(InfoVerb, MistakesAreOneLineAndExitCodeTwo) {
   expect_mistake("info lm_760", "did you mean lm_760m?");
-  expect_mistake("info", "name a preset or a JSON file");
+  expect_mistake("info", "name a preset, a model folder or a config file");
   expect_mistake("info lm_tiny --set layer.memory.num_heads=5", "does not divide model_dim 384");
   expect_mistake("info lm_tiny --set layr.memory.num_heads=4", "did you mean layer?");
   expect_mistake("info lm_tiny --set num_layers", "not of the form name=value");

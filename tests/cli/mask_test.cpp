@@ -77,7 +77,7 @@ TEST(MaskVerb, MistakesAreOneSentence) {
   expect_mistake("mask --steps remember:0-4", "operation is \"remember\", expected one of");
   expect_mistake("mask --steps update:4", "is not of the form operation:begin-end");
   expect_mistake("mask --kind shifted --length 99999", "too many to draw");
-  expect_mistake("mask --kind text --length 99999999999", "99999999999 tokens are too many to draw");
+  expect_mistake("mask --kind text --length 99999999999", "--length: 99999999999 is out of range");
   expect_mistake("mask --kind views --chunk 16384 --inputs 16384", "too many to draw");
   expect_mistake("mask --kind video --chunk 16384 --repeats 16384 --chunks 16384", "too many to draw");
   expect_mistake("mask --kind text --window 0", "the window is 0 tokens wide");

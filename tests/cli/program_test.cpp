@@ -7,6 +7,7 @@
 #include "support/program.h"
 
 #include "lact/base/threads.h"
+#include "lact/kernels/isa.h"
 
 namespace lact {
 namespace {
@@ -40,6 +41,24 @@ TEST(Program, VersionNamesEverythingItRunsOn) {
   }
 }
 
+TEST(Program, VersionNamesTheInstructionsThatTheKernelsUse) {
+  const std::string best(kernels::isa_name(kernels::best_isa()));
+  EXPECT_THAT(run_program("--version", "env -u LACT_ISA").out, HasSubstr("CPU: kernels for " + best + "\n"));
+  if (best == "generic") return;
+  EXPECT_THAT(run_program("--version", "LACT_ISA=generic").out,
+              HasSubstr("CPU: kernels for generic, by LACT_ISA; this one has " + best + "\n"));
+}
+
+TEST(Program, OpenBlasIsToldWhatProcessorThisIs) {
+  const std::string known = run_program("--version", "env -u OPENBLAS_CORETYPE").out;
+  if (known.find("OpenBLAS") == std::string::npos) GTEST_SKIP() << "another BLAS";
+  // Kernels of twenty years ago are what it takes for a processor that it does not know.
+  if (kernels::best_isa() > kernels::Isa::generic) {
+    EXPECT_THAT(known, ::testing::Not(HasSubstr("Prescott")));
+  }
+  EXPECT_THAT(run_program("--version", "OPENBLAS_CORETYPE=Prescott").out, HasSubstr(", Prescott\n"));
+}
+
 TEST(Program, UsesAllCoresUnlessToldOtherwise) {
   const std::string all = fmt::format("threads: {}\n", available_cores());
   EXPECT_THAT(run_program("--version", "env -u OMP_NUM_THREADS").out, HasSubstr(all));
@@ -64,6 +83,7 @@ TEST(Program, MistakesAreOneSentenceAndExitCodeTwo) {
   expect_mistake("golden /nowhere", "/nowhere: no such file or folder");
   expect_mistake("--threads -3 --version", "threads");
   expect_mistake("--threads many --version", "threads");
+  expect_mistake("--threads 2147483647 --version", "--threads: 2147483647 is out of range, expected 0 to");
 }
 
 TEST(Program, GoldenPrintsATableAndFailsOnAWrongNumber) {

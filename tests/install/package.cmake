@@ -1,6 +1,9 @@
 # Installs the library into a folder of its own, looks at what is there, builds examples/cmake_project against it as a user
 # would, and runs it.
 set(work ${BUILD}/tests/install)
+if(WORK)
+  set(work ${WORK})
+endif()
 file(REMOVE_RECURSE ${work})
 set(flags "")
 if(SANITIZE)
@@ -32,9 +35,10 @@ endforeach()
 # What checks and measures is in the program alone.
 file(GLOB libraries ${work}/prefix/lib*/liblact*)
 foreach(library ${libraries})
-  run(nm -C --defined-only ${library})
-  if(output MATCHES "lact::(bench|golden)::")
-    message(FATAL_ERROR "${library} holds lact::${CMAKE_MATCH_1}, expected it in the program alone")
+  execute_process(COMMAND nm --defined-only ${library} COMMAND grep -c -E "_ZNK?4lact(5bench|6golden)"
+    OUTPUT_VARIABLE found ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT found EQUAL 0)
+    message(FATAL_ERROR "${library} holds ${found} names of lact::bench and lact::golden, expected them in the program alone")
   endif()
 endforeach()
 if(NOT libraries)

@@ -6,6 +6,13 @@
 #include <png.h>
 #include <zlib.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <jpeglib.h>
+
+#include "lact/base/memory_use.h"
 #include "lact/base/random.h"
 #include "lact/io/jpeg.h"
 #include "lact/io/png.h"
@@ -154,6 +161,69 @@ TEST(Image, JpegRefusesOtherShapesInASentence) {
   EXPECT_SENTENCE(encode_jpeg(at::Tensor()), "the image is undefined");
   EXPECT_SENTENCE(encode_jpeg(random_pixels({4, 4, 3}), 0), "the quality is 0, expected 1 to 100");
   EXPECT_SENTENCE(encode_jpeg(random_pixels({0, 4, 3})), "the picture is 4 x 0 pixels");
+}
+
+/// A progressive JPEG whose first scan is there so many times.
+std::string jpeg_of_scans(int copies) {
+  jpeg_compress_struct state = {};
+  jpeg_error_mgr errors;
+  state.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&state);
+  unsigned char* made = nullptr;
+  unsigned long count = 0;
+  jpeg_mem_dest(&state, &made, &count);
+  state.image_height = state.image_width = 16;
+  state.input_components = 3;
+  state.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&state);
+  jpeg_simple_progression(&state);
+  jpeg_start_compress(&state, TRUE);
+  std::vector<unsigned char> line(16 * 3, 77);
+  for (int i = 0; i < 16; ++i) {
+    JSAMPROW row = line.data();
+    jpeg_write_scanlines(&state, &row, 1);
+  }
+  jpeg_finish_compress(&state);
+  std::string bytes(reinterpret_cast<const char*>(made), count);
+  jpeg_destroy_compress(&state);
+  std::free(made);
+  const size_t begin = bytes.find("\xff\xda");
+  size_t end = begin + 2;
+  while (bytes[end] != '\xff' || bytes[end + 1] == '\0') ++end;
+  const std::string scan = bytes.substr(begin, end - begin);
+  for (int i = 1; i < copies; ++i) bytes.insert(begin, scan);
+  return bytes;
+}
+
+TEST(Image, AJpegOfThousandsOfScansIsNotGoneThrough) {
+  EXPECT_EQ(decode_image(jpeg_of_scans(1), "a.jpg").sizes(), at::IntArrayRef({16, 16, 3}));
+  EXPECT_EQ(decode_image(jpeg_of_scans(20), "a.jpg").sizes(), at::IntArrayRef({16, 16, 3}));
+  EXPECT_SENTENCE(decode_image(jpeg_of_scans(5000), "a.jpg"),
+                  "a.jpg: the JPEG picture cannot be read: it has more than 200 scans");
+}
+
+TEST(Image, TextsInAPngTakeLittleMemory) {
+  const auto big_endian = [](uint32_t value) {
+    return std::string{char(value >> 24), char(value >> 16), char(value >> 8), char(value)};
+  };
+  const std::string text(7 << 20, ' ');
+  uLongf packed_size = compressBound(text.size());
+  std::string packed(packed_size, '\0');
+  ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &packed_size,
+                     reinterpret_cast<const Bytef*>(text.data()), text.size()),
+            Z_OK);
+  packed.resize(packed_size);
+  const std::string chunk = std::string("zTXtComment") + '\0' + '\0' + packed;
+  const auto check = crc32(0, reinterpret_cast<const Bytef*>(chunk.data()), uInt(chunk.size()));
+  const std::string whole = big_endian(uint32_t(chunk.size() - 4)) + chunk + big_endian(uint32_t(check));
+  std::string bytes = png_bytes(random_pixels({4, 4, 3}));
+  const size_t after_header = 8 + 25;
+  std::string texts;
+  for (int i = 0; i < 100; ++i) texts += whole;
+  bytes.insert(after_header, texts);
+  const int64_t before = peak_resident_bytes();
+  EXPECT_EQ(decode_image(bytes, "a.png").sizes(), at::IntArrayRef({4, 4, 3}));
+  EXPECT_LT(peak_resident_bytes() - before, 200 << 20) << "all of the texts are 700 MB";
 }
 
 }  // namespace

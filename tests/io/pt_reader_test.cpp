@@ -7,6 +7,7 @@
 
 #include "lact/io/safetensors.h"
 #include "support/errors.h"
+#include "support/limited_memory.h"
 #include "support/places.h"
 #include "support/temporary_folder.h"
 
@@ -167,6 +168,73 @@ TEST_F(PtReader, TensorsStayInsideOfTheirStorage) {
                   "two types");
 }
 
+TEST_F(PtReader, NoTwoTensorsShareMemory) {
+  const auto found =
+      read(dict(text("a") + tensor(six_, 0, {6}, {1}) + text("b") + tensor(six_, 0, {2, 3}, {3, 1}) +
+                text("c") + tensor(six_, 0, {3, 2}, {1, 3}) + text("d") + tensor(six_, 2, {2}, {1})));
+  ASSERT_EQ(found.size(), 4u);
+  for (const auto& [name, one] : found) {
+    EXPECT_TRUE(one.is_contiguous()) << name;
+    for (const auto& [other_name, other] : found)
+      EXPECT_EQ(one.is_alias_of(other), name == other_name) << name << " and " << other_name;
+  }
+  EXPECT_TRUE(found.at("c").equal(at::tensor({0.f, 3.f, 1.f, 4.f, 2.f, 5.f}).view({3, 2})));
+}
+
+TEST_F(PtReader, AnEmptyTensorNeedsNoStorage) {
+  const auto found = read(dict(text("a") + tensor(six_, 0, {8, 0}, {1, 1})));
+  EXPECT_EQ(found.at("a").sizes(), at::IntArrayRef({8, 0}));
+  const int64_t large = int64_t(1) << 40;
+  EXPECT_SENTENCE(read(dict(text("a") + tensor(six_, 0, {0, large, large, large}, {1, 1, 1, 1}))),
+                  "larger than its storage");
+}
+
+TEST_F(PtReader, ASmallFileTakesLittleMemoryWhateverItSays) {
+  const testing::LimitedMemory limited(uint64_t(1) << 30);
+  const auto repeated = [](const std::string& words, int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += words;
+    return all;
+  };
+  // A list of 20,000 numbers, named value 1.
+  const std::string list = "](" + repeated("K\x01", 20000) + "eq\x01" + "0";
+  // Its size taken again and again: 16 GB if each were a copy.
+  const std::string size_of_list =
+      "ctorch\nSize\nq\x02" + std::string("0") + repeated("h\x02h\x01\x85R0", 100000);
+  EXPECT_EQ(read(list + size_of_list + dict(text("a") + tensor(six_, 0, {6}, {1}))).size(), 1u);
+  // A tensor of 20,000 dimensions, again and again.
+  const std::string rebuild =
+      "ctorch._utils\n_rebuild_tensor_v2\nq\x02" + std::string("0") + six_ + "q\x03" + "0";
+  EXPECT_SENTENCE(
+      read(list + rebuild + repeated("h\x02(h\x03" + whole(0) + "h\x01h\x01\x89NtR0", 50000) + "}"),
+      "the shape of a tensor has 20000 numbers, expected at most 16");
+  // A storage whose key is long, again and again: 20 GB.
+  const std::string key = text(std::string(200000, 'k')) + "q\x01" + "0";
+  EXPECT_SENTENCE(
+      read(
+          key +
+          repeated("(" + text("storage") + "ctorch\nFloatStorage\nh\x01" + text("cpu") + "K\x01tQ0", 100000) +
+          "}"),
+      "the key of a storage has 200000 bytes");
+  EXPECT_SENTENCE(read(repeated("N0", 3 << 20) + "}"), "more than 4194304 instructions");
+}
+
+TEST_F(PtReader, TensorsOfOneStorageTakeAFewTimesTheFileAtMost) {
+  const std::string data(4 << 20, '\0');
+  const auto views = [&](int count, const std::string& name) {
+    const std::string million = storage("FloatStorage", "0", 1 << 20);
+    std::string words = million + "q\x01" + "0}(";
+    for (int i = 0; i < count; ++i)
+      words += text(name + std::to_string(i)) + tensor("h\x01", 0, {1 << 10, 1 << 10}, {1, 1 << 10});
+    write_file(path_, zip({{"any/data.pkl", pickle(words + "u")}, {"any/data/0", data}}));
+    return read_pt(path_);
+  };
+  EXPECT_EQ(views(5, "shared").size(), 5u);
+  const testing::LimitedMemory limited(uint64_t(1) << 30);
+  EXPECT_SENTENCE(views(1000, "t"), "show the same bytes again and again");
+  EXPECT_SENTENCE(views(1, std::string(2000, 'n')), "one whose name has more than 1024 bytes");
+}
+
 TEST_F(PtReader, BrokenPicklesAreSentences) {
   EXPECT_SENTENCE(read("X\xff\xff\xff\x7f"), "cut off");
   EXPECT_SENTENCE(read(std::string("\x8d") + bytes_of(~uint64_t(0))), "cut off");
@@ -200,6 +268,13 @@ TEST_F(PtReader, BrokenArchivesAreSentences) {
   EXPECT_SENTENCE(broken(zip({{"a/data.pkl", pickle("}")}, {"a/data.pkl", pickle("}")}})), "two files");
   EXPECT_SENTENCE(broken(zip({{"a/data.pkl", pickle("}")}, {"a/byteorder", "big"}})),
                   "order, expected little");
+
+  // Two names for the same bytes.
+  std::string shared = zip({{"a/data.pkl", pickle("}")}, {"a/one", std::string(400, 'x')}, {"a/two", ""}});
+  const size_t one = shared.rfind("a/one") - 46, two = shared.rfind("a/two") - 46;
+  shared.replace(two + 20, 8, shared.substr(one + 20, 8));
+  shared.replace(two + 42, 4, shared.substr(one + 42, 4));
+  EXPECT_SENTENCE(broken(shared), "the files of the zip archive overlap");
 
   read(dict(text("a") + tensor(six_, 0, {6}, {1})));
   const std::string good = read_file(path_);

@@ -100,6 +100,17 @@ TEST_F(VideoReaderWithScript, TheLastLineOfComplaintsIsTheSentence) {
   EXPECT_SENTENCE(empty.next(), "there is no frame in it");
 }
 
+TEST_F(VideoReaderWithScript, ALengthThatNoVideoHasIsASentence) {
+  const auto probe = [&](const std::string& seconds, const std::string& rate) {
+    return probe_video(folder_ / "x.mp4",
+                       script("echo '{\"streams\": [{\"width\": 8, \"height\": 8, \"duration\": \"" +
+                              seconds + "\", \"avg_frame_rate\": \"" + rate + "\"}]}'"));
+  };
+  EXPECT_EQ(probe("10.5", "25/1").seconds, 10.5);
+  EXPECT_SENTENCE(probe("1e300", "25/1"), "x.mp4: the video claims 1e+300 seconds of 25 frames each");
+  EXPECT_SENTENCE(probe("1", "1e300/1"), "x.mp4: the video claims 1 seconds of 1e+300 frames each");
+}
+
 TEST_F(VideoReaderWithScript, OddStreamsAreSentences) {
   const auto expect = [&](const std::string& text, const std::string& sentence) {
     VideoReader reader(folder_ / "x.mp4", options(text));

@@ -19,6 +19,10 @@ set(golden "golden;${tasks}")
 set(cli "cli;bench;golden;${tasks}")
 set(folders base kernels ops ttt nn mixers models io data train eval serve tasks bench golden cli)
 
+# lact/base/ is a closed list: what is true of any program, and only that. A new file belongs almost always elsewhere.
+set(base_files data_folder error fnv format interrupt json_text log memory_use one_sentence options out_of_memory profile
+  progress random terminal threads version)
+
 set(failures 0)
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/lact/*.h ${ROOT}/lact/*.cpp)
 foreach(file ${files})
@@ -31,6 +35,11 @@ foreach(file ${files})
     message(SEND_ERROR "${file}: lact/${folder}/ is not in the table of folders")
     math(EXPR failures "${failures} + 1")
     continue()
+  endif()
+  get_filename_component(stem ${file} NAME_WE)
+  if(folder STREQUAL "base" AND NOT stem IN_LIST base_files)
+    message(SEND_ERROR "${file}: lact/base/ is a closed list; does this belong to the folder that needs it?")
+    math(EXPR failures "${failures} + 1")
   endif()
   file(STRINGS ${ROOT}/${file} includes REGEX "^#include ")
   foreach(line ${includes})

@@ -112,7 +112,7 @@ TEST(Mixers, TheStateOfAStreamDoesNotGrow) {
   auto& parts = dynamic_cast<HybridState&>(*state);
   for (int64_t token = 0; token < 60; ++token) {
     layer->advance(at::randn({1, 1, kDim}), causal_piece(token, 1, 8, 5), *state);
-    EXPECT_LE(dynamic_cast<attention::AttentionState&>(*parts.attention).k.size(1), 4);
+    EXPECT_LE(dynamic_cast<attention::AttentionState&>(*parts.attention).k.count(), 4);
     EXPECT_LT(dynamic_cast<ttt::LactState&>(*parts.memory).k.size(2), 8);
   }
 }

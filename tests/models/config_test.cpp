@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "lact/models/presets.h"
 #include "tests/support/errors.h"
 
@@ -62,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"lm_tiny", "model_dim=0", "model_dim is 0, expected 1 to"},
         Mistake{"lm_tiny", "num_layers=1000000", "num_layers is 1000000, expected 1 to 4096"},
         Mistake{"lm_tiny", "vocabulary_size=-1", "vocabulary_size is -1"},
-        Mistake{"lm_tiny", "chunk_size=0", "chunk_size is 0, expected a positive number"},
+        Mistake{"lm_tiny", "chunk_size=0", "chunk_size is 0, expected 1 to 1073741824"},
         Mistake{"lm_tiny", "window_size=-4", "window_size is -4"},
         Mistake{"lm_tiny", "init_std=0", "init_std is 0"},
         Mistake{"lm_tiny", "feed_forward.hidden_dim=0", "feed_forward.hidden_dim is 0"},
@@ -96,6 +98,44 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"video_tiny", "layer.memory_kind=none", "window attention alone is mixer=window"},
         Mistake{"video_tiny", "visible_clean=65",
                 "visible_clean is 65, expected -1 (all) or 0 to the 64 tokens"}));
+
+/// The JSON of a field, by its path; absent if a part on the way is null.
+Json* field_of(Json& config, const std::string& path) {
+  Json* at = &config;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    if (!at->is_object()) return nullptr;
+    at = &(*at)[path.substr(begin, end - begin)];
+    begin = end + 1;
+  }
+  return at;
+}
+
+TEST(ModelConfigs, NoNumberIsTakenOutOfAllReason) {
+  const std::vector<Json> unreasonable = {-2, -1e300, std::numeric_limits<int64_t>::max(), 1e300};
+  each_default([&](const auto& config) {
+    const Json json = options::write(config);
+    size_t numbers = 0;
+    for (const auto& field : options::describe(config)) {
+      Json changed = json;
+      Json* value = field_of(changed, field.path);
+      if (value == nullptr || !value->is_number()) continue;
+      ++numbers;
+      for (const Json& bad : unreasonable) {
+        *value = bad;
+        auto other = config;
+        EXPECT_THROW(
+            {
+              options::read(changed, other);
+              other.check();
+            },
+            Error)
+            << field.path << " = " << bad;
+      }
+    }
+    EXPECT_GT(numbers, 15U);
+  });
+}
 
 TEST(LmConfig, FeedForwardIsTwoThirdsOfFourTimesTheWidthInStepsOf256) {
   EXPECT_EQ(lm_hidden_dim(64), 256);

@@ -50,11 +50,11 @@ TEST(Cost, ViewSynthesisWithFourTimesTheHiddenWidthIsFortyPercentState) {
 }
 
 TEST(Cost, LanguageModelsHaveThreeQuartersOfASquareOfState) {
-  for (const LmConfig& config : {lm_tiny(), lm_small(), lm_760m(), lm_3b()}) {
+  for (const LmConfig& config : {lm_tiny(), lm_small(), lm_760m(), lm_3b_paper(), lm_3b_code()}) {
     EXPECT_DOUBLE_EQ(models::cost(config).state_in_squares(), 0.75);
   }
-  EXPECT_EQ(models::cost(lm_3b()).memory.state, 2304 * 3072);
-  EXPECT_NEAR(double(models::cost(lm_3b()).total().parameters), 3e9, 0.04 * 3e9);
+  EXPECT_EQ(models::cost(lm_3b_paper()).memory.state, 2304 * 3072);
+  EXPECT_NEAR(double(models::cost(lm_3b_paper()).total().parameters), 3e9, 0.04 * 3e9);
   EXPECT_NEAR(double(models::cost(lm_760m()).total().parameters), 760e6, 0.06 * 760e6);
 }
 
@@ -67,7 +67,7 @@ TEST(Cost, LowRankInitialWeightsAdd128TimesTheWidthAndASquareOverTheHeads) {
 }
 
 TEST(Cost, LowRankInitialWeightsAreAFewPercentOfTheTrainableWeights) {
-  LmConfig config = lm_3b();
+  LmConfig config = lm_3b_paper();
   const auto share = [&] {
     const ModelCost cost = models::cost(config);
     return double(cost.memory.parameters) / double(sum("", cost.block).parameters);
@@ -109,10 +109,23 @@ TEST(Cost, MuonOfOneMatrixIsThePapersFormula) {
   }
 }
 
+// Paper eq. 3, for the square matrices that it is about and for others.
+TEST(Cost, ComputeToMemoryIsThePapersRatio) {
+  const FastWeightCost square = models::cost(lm_3b_paper()).memory;
+  for (const double chunk : {16.0, 2048.0, 4096.0, 1e6}) {
+    const double width = 768, ratio = square.compute_to_memory(chunk);
+    EXPECT_DOUBLE_EQ(ratio, width / 2 / (1 + width / (2 * chunk)));
+    EXPECT_LE(ratio, std::min(width / 2, chunk));
+  }
+  const FastWeightCost wide = models::cost(nvs_312m()).memory;  // 1536 x 768
+  EXPECT_DOUBLE_EQ(wide.compute_to_memory(4096),
+                   2.0 * 1536 * 768 * 4096 / (2.0 * (1536 * 768 + 4096 * 1536 + 4096 * 768)));
+}
+
 // The paper writes 30 · head width · state, which counts all matrices, but compares one matrix's share of it
 // with the work of all three: 5/3 head widths. Counted alike it is 5.
 TEST(Cost, MuonBreaksEvenAtFiveHeadWidths) {
-  const FastWeightCost cost = models::cost(lm_3b()).memory;
+  const FastWeightCost cost = models::cost(lm_3b_paper()).memory;
   EXPECT_EQ(cost.head_dim, 768);
   EXPECT_DOUBLE_EQ(cost.muon_flops, 30.0 * 768 * double(cost.state));
   EXPECT_DOUBLE_EQ(cost.break_even_chunk(), 5 * 768);
@@ -120,7 +133,7 @@ TEST(Cost, MuonBreaksEvenAtFiveHeadWidths) {
 }
 
 TEST(Cost, MuonIsSharedByTheTokensOfAChunk) {
-  LmConfig config = lm_3b();
+  LmConfig config = lm_3b_paper();
   const double once = flops_of(models::cost(config), "Muon");
   config.chunk_size *= 4;
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config), "Muon"), once / 4);

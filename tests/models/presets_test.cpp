@@ -4,10 +4,12 @@
 #include <fstream>
 #include <set>
 
+#include "lact/models/lm/folder.h"
 #include "lact/models/lm/presets.h"
 #include "lact/models/presets.h"
 #include "support/places.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lact::models {
 namespace {
@@ -70,9 +72,26 @@ TEST(Presets, FileMayMentionOnlyWhatItChanges) {
 
 TEST(Presets, FileNeedsAKnownTask) {
   const options::Json without = {{"num_layers", 2}}, unknown = {{"task", "music"}};
-  EXPECT_SENTENCE(read_config(without), "no field task");
+  EXPECT_SENTENCE(read_config(without, "mine.json"), "mine.json: has no field task (lm, nvs or video)");
   EXPECT_SENTENCE(read_config(unknown), "expected one of lm, nvs, video");
   EXPECT_SENTENCE(read_config(options::Json::array()), "expected an object");
+}
+
+TEST(Presets, OnlyAPathOrAFolderThatIsNoPresetIsRead) {
+  const lact::testing::TemporaryFolder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder / "");
+  fs::create_directories("lm_tiny");
+  fs::create_directories("run");
+  LmConfig config = lm_tiny();
+  config.num_layers = 3;
+  save_lm_config("run", config);
+  save_lm_config("lm_tiny", config);
+  EXPECT_EQ(resolve_config("lm_tiny"), ModelConfig(lm_tiny()));
+  for (const char* name : {"run", "run/config.json", "./lm_tiny"}) {
+    EXPECT_EQ(resolve_config(name), ModelConfig(config)) << name;
+  }
+  fs::current_path(before);
 }
 
 TEST(Presets, MistakeInAFileNamesTheFile) {

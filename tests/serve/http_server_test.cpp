@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -160,6 +162,35 @@ TEST(HttpServer, TheNumberOfConnectionsIsLimited) {
     }
   }
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, IdleAndSlowConnectionsGiveWayToNewOnes) {
+  EchoServer server({.connections = 4});
+  WebSocketClient viewer(server.port());
+  std::vector<std::unique_ptr<PlainConnection>> slow;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 50; ++i) {
+    slow.push_back(std::make_unique<PlainConnection>(server.port()));
+    slow.back()->send(i % 2 == 0 ? "" : "GET / HT");
+    if (i % 10 != 9) continue;
+    EXPECT_THAT(testing::http_get(server.port(), "/"), StartsWith("HTTP/1.1 200")) << i;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5)) << "someone had to wait";
+  EXPECT_THAT(slow.front()->receive_all(), IsEmpty()) << "closed to make room";
+  viewer.send("still here");
+  EXPECT_EQ(viewer.receive(), "back: still here");
+}
+
+TEST(HttpServer, WhoAskedLastGivesWayLast) {
+  EchoServer server({.connections = 2});
+  PlainConnection busy(server.port()), idle(server.port());
+  // The older connection asks and is answered, so that the younger one is the idler.
+  busy.send("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  EXPECT_THAT(busy.receive_until("hello"), HasSubstr("200 OK"));
+  PlainConnection third(server.port());
+  EXPECT_THAT(idle.receive_all(), IsEmpty());
+  busy.send("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  EXPECT_THAT(busy.receive_until("hello"), HasSubstr("200 OK"));
 }
 
 TEST(HttpServer, ASilentConnectionIsClosed) {

@@ -34,8 +34,8 @@ inline models::WordEncoderConfig toy_words() {
 }
 
 /// Two stages: 4 chunks, then 5 of larger pictures.
-inline train::VideoRun toy_video_run(int64_t steps = 4) {
-  train::VideoRun run;
+inline tasks::video::Run toy_video_run(int64_t steps = 4) {
+  tasks::video::Run run;
   run.model = toy_video_model();
   run.words = toy_words();
   run.stages = {{.steps = 2, .chunks = 4, .clips = 2},

@@ -44,6 +44,18 @@ class PlainConnection {
     return sent;
   }
 
+  /// Everything up to `end`, or until the other side closes.
+  std::string receive_until(const std::string& end) {
+    std::string all;
+    char piece[4096];
+    while (all.find(end) == std::string::npos) {
+      const ssize_t count = ::recv(socket_, piece, sizeof(piece), 0);
+      if (count <= 0) break;
+      all.append(piece, size_t(count));
+    }
+    return all;
+  }
+
   /// Everything until the other side closes.
   std::string receive_all() {
     std::string all;

@@ -3,9 +3,12 @@
 #include <ATen/ATen.h>
 #include <torch/nn/module.h>
 
+#include <atomic>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "lact/base/log.h"
 #include "lact/train/checkpoint.h"
@@ -252,7 +255,81 @@ TEST_F(TrainerTest, WrongOptionsAreSentences) {
   EXPECT_SENTENCE(with([](auto& o) { o.rate = -1; }), "rate is -1");
   EXPECT_SENTENCE(with([](auto& o) { o.ema = 1; }), "ema is 1");
   EXPECT_SENTENCE(with([](auto& o) { o.accumulate = 0; }), "accumulate is 0");
+  constexpr auto kLargest = std::numeric_limits<int64_t>::max();
+  EXPECT_SENTENCE(with([](auto& o) { o.steps = kLargest; }), "steps is 9223372036854775807");
+  EXPECT_SENTENCE(with([](auto& o) { o.accumulate = kLargest; }), "accumulate is 9223372036854775807");
+  EXPECT_SENTENCE(with([](auto& o) { o.warmup = kLargest; }), "warmup is 9223372036854775807");
+  EXPECT_SENTENCE(with([](auto& o) { o.keep = kLargest; }), "keep is 9223372036854775807");
+  EXPECT_SENTENCE(with([](auto& o) { o.log_every = 0; }), "log_every is 0");
+  const double nan = std::nan(""), infinite = std::numeric_limits<double>::infinity();
+  for (const double value : {nan, infinite, -1.0}) {
+    EXPECT_SENTENCE(with([&](auto& o) { o.rate = value; }), "rate is");
+    EXPECT_SENTENCE(with([&](auto& o) { o.rate_floor = value; }), "rate_floor is");
+    EXPECT_SENTENCE(with([&](auto& o) { o.clip = value; }), "clip is");
+    EXPECT_SENTENCE(with([&](auto& o) { o.skip_above = value; }), "skip_above is");
+    EXPECT_SENTENCE(with([&](auto& o) { o.ema = value; }), "ema is");
+    EXPECT_SENTENCE(with([&](auto& o) { o.adamw.epsilon = value; }), "epsilon is");
+    EXPECT_SENTENCE(with([&](auto& o) { o.adamw.weight_decay = value; }), "weight_decay is");
+    EXPECT_SENTENCE(with([&](auto& o) { o.adamw.beta1 = value; }), "beta1");
+  }
   EXPECT_TRUE(task.seen.empty());
+}
+
+TEST_F(TrainerTest, AHostCanStopARunAndKeepsItsSignals) {
+  LineTask task;
+  auto options = run("a");
+  options.stop = [&] { return task.seen.size() == 7; };
+  EXPECT_EQ(train(task, short_run(), options).step, 7);
+  const auto saved = CheckpointFolder(options.folder + "/checkpoints", 2).newest();
+  EXPECT_EQ(saved->step, 7);
+
+  // A handler of the host's own is not touched while a run with a stop lasts.
+  static std::atomic<int> heard = 0;
+  const auto note = [](int) { ++heard; };
+  ASSERT_NE(std::signal(SIGTERM, note), SIG_ERR);
+  options = {.folder = folder_ / "b", .stop = [&] {
+               std::raise(SIGTERM);
+               return task.seen.size() >= 10;
+             }};
+  EXPECT_EQ(train(task, short_run(), options).step, 3);
+  EXPECT_EQ(heard, 4);
+  // Without one it is put back afterwards.
+  train(task, short_run(), run("c"));
+  EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), static_cast<void (*)(int)>(note));
+}
+
+TEST_F(TrainerTest, ADamagedRandomStateIsOneSentence) {
+  LineTask task;
+  train(task, short_run(), run("a"));
+  const CheckpointFolder folder(folder_ / "a/checkpoints", 1);
+  const auto resume_with = [&](const std::string& name, const at::Tensor& tensor) {
+    auto changed = folder.newest()->file;
+    changed.tensors[name] = tensor;
+    folder.save(20, changed);
+    auto options = run("a");
+    options.resume = true;
+    train(task, short_run(), options);
+  };
+  const at::Tensor random = folder.newest()->file.tensors.at("random").clone();
+  EXPECT_SENTENCE(resume_with("random", at::full_like(random, 255)),
+                  "step-00000020.safetensors: tensor random is damaged");
+  EXPECT_SENTENCE(resume_with("random", at::zeros({3}, at::kByte)), "tensor random has shape");
+  resume_with("random", random);
+  EXPECT_SENTENCE(resume_with("adam.steps", at::full({1}, -1, at::kLong)), "adam.steps is -1");
+  resume_with("adam.steps", at::full({1}, 20, at::kLong));
+  EXPECT_SENTENCE(resume_with("gradient_norms", at::full({3}, std::nan(""), at::kDouble)), "gradient_norms");
+}
+
+TEST_F(TrainerTest, RecordsWithoutAStepDoNoHarm) {
+  LineTask task;
+  auto options = run("a");
+  options.stop_after = 10;
+  train(task, short_run(), options);
+  std::ofstream(folder_ / "a/metrics.jsonl", std::ios::app) << "{\"step\": \"x\"}\n{\"loss\": 1}\n[1]\n";
+  options.stop_after = 0;
+  options.resume = true;
+  EXPECT_TRUE(train(task, short_run(), options).finished);
+  EXPECT_THAT(read_file(folder_ / "a/metrics.jsonl"), ::testing::HasSubstr("\n{\"step\":20,"));
 }
 
 TEST(RateScheduleTest, RisesAndFallsToTheFloor) {
@@ -262,6 +339,35 @@ TEST(RateScheduleTest, RisesAndFallsToTheFloor) {
   EXPECT_DOUBLE_EQ(schedule.at(4), 2);
   EXPECT_NEAR(schedule.at(52), 1.1, 1e-9);
   EXPECT_NEAR(schedule.at(100), 0.2, 1e-9);
+}
+
+TEST(RateScheduleTest, FallsAlongALineOrStays) {
+  RateSchedule schedule = {.peak = 2, .floor = 0, .warmup = 4, .steps = 104, .decay = RateDecay::linear};
+  EXPECT_DOUBLE_EQ(schedule.at(0), 0.5);
+  EXPECT_DOUBLE_EQ(schedule.at(4), 2);
+  EXPECT_DOUBLE_EQ(schedule.at(29), 1.5);
+  EXPECT_NEAR(schedule.at(103), 0.02, 1e-12);
+  schedule.floor = 0.5;
+  EXPECT_DOUBLE_EQ(schedule.at(54), 1.5);
+  schedule.decay = RateDecay::constant;
+  EXPECT_DOUBLE_EQ(schedule.at(1), 1);
+  EXPECT_DOUBLE_EQ(schedule.at(54), 2);
+}
+
+TEST_F(TrainerTest, TheRateThatIsTakenIsThatOfTheSchedule) {
+  LineTask task;
+  auto options = short_run();
+  options.rate_decay = RateDecay::linear;
+  options.rate_floor = 0;
+  train(task, options, run("a"));
+  std::ifstream lines(folder_ / "a/metrics.jsonl");
+  std::map<int64_t, double> rates;
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    if (json.contains("rate")) rates[json["step"].get<int64_t>()] = json["rate"].get<double>();
+  }
+  EXPECT_DOUBLE_EQ(rates.at(4), 0.05);
+  EXPECT_NEAR(rates.at(20), 0.05 / 17, 1e-12);
 }
 
 TEST(AdamWTest, DecaysMatricesAndNotVectors) {

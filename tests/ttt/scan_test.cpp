@@ -268,6 +268,11 @@ TEST(Scan, MistakesGetASentence) {
   momentum.momentum = true;
   EXPECT_SENTENCE(run(with("swiglu", momentum), full_schedule(6), problem), "beta is missing");
   EXPECT_SENTENCE(run(rule, block_causal_schedule(7, 2), problem), "is out of range");
+  // Rows that are read where no one writes: past the end, or twice and others never.
+  EXPECT_SENTENCE(run(rule, {{Operation::apply, {0, 12}}}, problem),
+                  "apply_only [0, 12) is out of range: the tokens are [0, 6)");
+  EXPECT_SENTENCE(run(rule, {{Operation::apply, {0, 4}}, {Operation::apply, {2, 6}}}, problem),
+                  "[0, 4) and [2, 6) overlap: a token is read twice");
   EXPECT_SENTENCE(network("swigul"), "unknown fast-weight network \"swigul\"; known: linear, swiglu");
   EXPECT_SENTENCE(loss("mse"), "unknown fast-weight loss \"mse\"; known: dot_product, squared_error");
 }

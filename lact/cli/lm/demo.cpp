@@ -13,6 +13,8 @@
 #include "lact/base/random.h"
 #include "lact/cli/lm/demo.h"
 #include "lact/cli/lm/lm.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/data/text/token_cache.h"
 #include "lact/data/text/train_tokenizer.h"
 #include "lact/io/atomic_file.h"
@@ -47,8 +49,8 @@ std::string make_tokenizer(const fs::path& folder, const data::RecallTextOptions
   return model;
 }
 
-train::LmRun make_run(const DemoArguments& arguments, const std::string& tokenizer, bool remembers) {
-  train::LmRun run;
+tasks::lm::Run make_run(const DemoArguments& arguments, const std::string& tokenizer, bool remembers) {
+  tasks::lm::Run run;
   run.model = models::lm_recall();
   run.model.vocabulary_size = data::read_tokenizer(tokenizer)->vocabulary_size();
   if (!remembers) run.model.layer.memory_kind = models::MemoryKind::none;
@@ -123,7 +125,7 @@ void run_demo(const DemoArguments& arguments) {
     result.runs.push_back({name, run_folder.string(), run,
                            train::start_run(run, {.folder = run_folder.string(), .title = name})});
     LACT_CHECK(result.runs.back().outcome.finished, "[demo] interrupted; nothing is reported");
-    models.push_back({name, tasks::lm::load(run_folder.string())});
+    models.push_back({name, tasks::lm::load(run_folder.string(), {.weights = ops::WeightFormat::f32})});
   }
   return_freed_memory();
   for (const auto& [name, lm] : models) {
@@ -147,11 +149,11 @@ void add_lm_demo(CLI::App& task) {
       task.add_subcommand("demo", "Train with and without fast weights, and show what each remembers");
   verb->footer("Example: lact lm demo -o out/demo");
   verb->add_option("-o,--output", arguments->output, "Folder for the report and the models")
+      ->check(output_folder())
       ->capture_default_str();
-  verb->add_option("--steps", arguments->steps, "Training steps of each model")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--seed", arguments->seed, "Seed of weights and text")->capture_default_str();
+  add_number(*verb, "--steps", arguments->steps, "Training steps of each model", kFromOne)
+      ->capture_default_str();
+  add_number(*verb, "--seed", arguments->seed, "Seed of weights and text", kAny)->capture_default_str();
   verb->callback([arguments] { run_demo(*arguments); });
 }
 

@@ -14,7 +14,7 @@ struct DemoSample {
 
 struct DemoRun {
   std::string name, folder;
-  train::LmRun run;
+  tasks::lm::Run run;
   train::TrainResult outcome;
 };
 

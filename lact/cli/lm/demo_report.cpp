@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "lact/base/format.h"
+#include "lact/base/json_text.h"
 #include "lact/base/terminal.h"
 #include "lact/cli/lm/demo.h"
 #include "lact/eval/html_report.h"
@@ -52,7 +53,7 @@ eval::Plot training_plot(const DemoResult& result) {
     eval::Series series{run.name, {}, {}};
     std::ifstream lines(std::filesystem::path(run.folder) / "metrics.jsonl");
     for (std::string line; std::getline(lines, line);) {
-      const auto json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+      const Json json = try_parse_json(line).value_or(nullptr);
       if (!json.is_object() || !json.contains("loss")) continue;
       series.x.push_back(json["step"].get<double>());
       series.y.push_back(json["loss"].get<double>());

@@ -4,6 +4,8 @@
 #include "lact/cli/evaluation.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 
 namespace lact::cli {
@@ -44,6 +46,7 @@ void run_eval(const CLI::App& verb, const LmEvalArguments& arguments) {
 
 void add_lm_eval(CLI::App& task) {
   const auto arguments = std::make_shared<LmEvalArguments>();
+  arguments->load.weights = ops::WeightFormat::f32;  // as they were trained
   auto* verb = task.add_subcommand("eval", "Loss against position, recall against distance, RULER retrieval");
   verb->footer(
       "Example: lact lm eval --model lact=run --model window=window_only --data books/valid --length 8192 -o "
@@ -56,17 +59,20 @@ void add_lm_eval(CLI::App& task) {
   verb->add_option("--task", arguments->measure,
                    "loss (against position), recall (against distance) or ruler")
       ->capture_default_str();
-  verb->add_option("-o,--output", arguments->output, "Folder for the plots (SVG) and figures (JSON)");
-  add_fields(*verb, arguments->load, "", {"weights"});
-  verb->add_option("--data", arguments->data, "loss: text files or folders")->group("loss");
-  add_fields(*verb, arguments->position, "loss");
-  verb->add_option("--documents", arguments->recall.documents, "documents")
+  verb->add_option("-o,--output", arguments->output, "Folder for the plots (SVG) and figures (JSON)")
+      ->check(output_folder());
+  add_fields(*verb, arguments->load, "", {"weights", "cache"});
+  verb->add_option("--data", arguments->data, "loss: text or JSON-lines files or folders, also packed")
+      ->group("loss");
+  add_fields(*verb, arguments->format, "loss");
+  add_fields(*verb, arguments->position, "loss", {}, {{"length", kTokens}, {"sequences", {1, 1e6}}});
+  add_number(*verb, "--documents", arguments->recall.documents, "documents", Limits{1, 1e6})
       ->group("recall")
       ->capture_default_str();
-  verb->add_option("--document-length", arguments->recall.length, "tokens of a document")
+  add_number(*verb, "--document-length", arguments->recall.length, "tokens of a document", kTokens)
       ->group("recall")
       ->capture_default_str();
-  verb->add_option("--seed", arguments->recall.seed, "seed of the documents or examples")
+  add_number(*verb, "--seed", arguments->recall.seed, "seed of the documents or examples", kAny)
       ->group("recall, ruler")
       ->capture_default_str();
   add_fields(*verb, arguments->recall_text, "recall");
@@ -74,14 +80,14 @@ void add_lm_eval(CLI::App& task) {
                    "tasks by name, as S-NIAH-1 or niah_single_1; by default all six")
       ->group("ruler")
       ->delimiter(',');
-  verb->add_option("--lengths", arguments->lengths, "lengths in tokens")
+  add_number(*verb, "--lengths", arguments->lengths, "lengths in tokens", kTokens)
       ->group("ruler")
       ->delimiter(',')
       ->capture_default_str();
-  verb->add_option("--examples", arguments->examples, "examples of each task and length")
+  add_number(*verb, "--examples", arguments->examples, "examples of each task and length", Limits{1, 1e6})
       ->group("ruler")
       ->capture_default_str();
-  verb->add_option("--answer-tokens", arguments->answer_tokens, "tokens kept for the answer")
+  add_number(*verb, "--answer-tokens", arguments->answer_tokens, "tokens kept for the answer", kTokens)
       ->group("ruler")
       ->capture_default_str();
   verb->add_option("--haystack", arguments->haystack,

@@ -6,6 +6,7 @@
 
 #include "lact/cli/evaluation.h"
 #include "lact/cli/lm/lm.h"
+#include "lact/data/text/text_format.h"
 #include "lact/tasks/lm/evaluation/position_loss.h"
 #include "lact/tasks/lm/evaluation/recall.h"
 
@@ -13,6 +14,7 @@ namespace lact::cli {
 
 struct EvalArguments {
   std::vector<std::string> models, data;
+  data::TextFormat format;
   tasks::lm::LoadOptions load;  ///< of all models
   tasks::lm::PositionLossOptions position;
   tasks::lm::RecallOptions recall;

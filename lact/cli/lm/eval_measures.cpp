@@ -14,8 +14,8 @@ Evaluation evaluate_loss(const std::vector<NamedLm>& models, const EvalArguments
   const auto files = data::find_text_files(arguments.data);
   std::vector<tasks::lm::PositionLoss> losses;
   for (const auto& [name, lm] : models) {
-    const auto tokens =
-        data::open_corpus(*lm.tokenizer, {files, "", [](const std::string& text) { log::info("{}", text); }});
+    const auto tokens = data::open_corpus(
+        *lm.tokenizer, {files, "", [](const std::string& text) { log::info("{}", text); }, arguments.format});
     Progress progress(name, 0);
     losses.push_back(tasks::lm::position_loss(
         name, lm.model, *tokens, arguments.position,

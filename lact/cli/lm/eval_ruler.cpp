@@ -1,57 +1,12 @@
 #include "lact/base/error.h"
 #include "lact/base/progress.h"
-#include "lact/base/random.h"
 #include "lact/cli/lm/eval.h"
 #include "lact/tasks/lm/evaluation/ruler.h"
-#include "lact/tasks/lm/session.h"
 
 namespace lact::cli {
 
 namespace ruler = tasks::lm::ruler;
 using options::Json;
-
-namespace {
-
-/// Greedy, as RULER asks.
-std::string predict(const tasks::lm::Loaded& lm, const std::string& prompt, int64_t answer_tokens) {
-  models::GenerateOptions options;
-  options.max_tokens = answer_tokens;
-  options.sampling.temperature = 0;
-  return tasks::lm::Session(lm).write(prompt, options).bytes;
-}
-
-/// Depth of the first needle in quarters of the context.
-constexpr size_t kDepths = 4;
-
-struct Cell {
-  double score = 0;
-  std::vector<double> by_depth;  ///< NaN where no needle was
-};
-
-Cell evaluate(const tasks::lm::Loaded& lm, const ruler::Task& task, const ruler::Material& material,
-              int64_t length, const EvalArguments& arguments, const std::function<void()>& on_example) {
-  const auto count_tokens = [&](const std::string& text) {
-    return int64_t(lm.tokenizer->encode(text).size());
-  };
-  const auto examples =
-      ruler::make_examples(task, material, length, arguments.examples, uint64_t(arguments.recall.seed),
-                           count_tokens, arguments.answer_tokens);
-  std::vector<double> scores;
-  std::vector<std::vector<double>> by_depth(kDepths);
-  for (const auto& example : examples) {
-    scores.push_back(ruler::score(predict(lm, example.prompt, arguments.answer_tokens), example.answers));
-    by_depth[std::min(kDepths - 1, size_t(example.depth * double(kDepths)))].push_back(scores.back());
-    on_example();
-  }
-  Cell cell;
-  cell.score = ruler::task_score(scores);
-  for (const auto& group : by_depth) {
-    cell.by_depth.push_back(group.empty() ? std::nan("") : ruler::task_score(group));
-  }
-  return cell;
-}
-
-}  // namespace
 
 Evaluation evaluate_ruler(const std::vector<NamedLm>& models, const EvalArguments& arguments) {
   LACT_CHECK(arguments.examples >= 1 && arguments.answer_tokens >= 1,
@@ -79,8 +34,10 @@ Evaluation evaluate_ruler(const std::vector<NamedLm>& models, const EvalArgument
       result.table += fmt::format("{:<18}", task.short_name);
       eval::Series series{task.short_name, {}, {}};
       for (const int64_t length : arguments.lengths) {
-        const Cell cell =
-            evaluate(lm, task, material, length, arguments, [&] { progress.update(++done, task.name); });
+        const ruler::Options options = {length, arguments.examples, uint64_t(arguments.recall.seed),
+                                        arguments.answer_tokens};
+        const ruler::Result cell =
+            ruler::evaluate(lm, task, material, options, [&] { progress.update(++done, task.name); });
         result.table += fmt::format("{:>10.2f}", cell.score);
         series.x.push_back(double(length));
         series.y.push_back(cell.score);

@@ -8,6 +8,8 @@
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
 #include "lact/cli/lm/text.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/tasks/lm/session.h"
 
 namespace lact::cli {
@@ -98,8 +100,10 @@ void add_lm_generate(CLI::App& task) {
   verb->add_option("--prompt-file", arguments->prompt_file, "File with the text to continue");
   verb->add_option("--memory", arguments->memories, "Memory file to continue from; may be given repeatedly")
       ->allow_extra_args(false);
-  verb->add_option("--save-memory", arguments->save_memory, "Write what the model remembers in the end");
-  add_fields(*verb, arguments->generate, "Sampling");
+  verb->add_option("--save-memory", arguments->save_memory, "Write what the model remembers in the end")
+      ->check(output_file());
+  add_fields(*verb, arguments->generate, "Sampling", {},
+             {{"temperature", {0, 1000}}, {"top_p", kShare}, {"repetition_penalty", {0.01, 100}}});
   verb->add_flag("--echo", arguments->echo, "Print the prompt too");
   verb->add_flag("--json", arguments->json, "Print for a program to read, at the end");
   verb->callback([arguments] { run_generate(*arguments); });

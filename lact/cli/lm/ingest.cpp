@@ -6,8 +6,12 @@
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
+#include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
+#include "lact/cli/outputs.h"
 #include "lact/data/text/text_file.h"
+#include "lact/data/text/text_format.h"
+#include "lact/io/unpacked_file.h"
 #include "lact/tasks/lm/session.h"
 
 #include <CLI/CLI.hpp>
@@ -21,13 +25,18 @@ struct IngestArguments {
   LmArguments lm;
   std::string output, memory;
   std::vector<std::string> texts;
+  data::TextFormat format;
   bool json = false;
 };
 
-/// Progress cannot know the tokens of a text before it is read; bytes of the files are what it has.
+/// Progress cannot know the tokens of a text before it is read; bytes of the files are what it has. 0 where
+/// one is packed: what is in it shows only when it is read.
 int64_t total_bytes(const std::vector<std::string>& files) {
   int64_t bytes = 0;
-  for (const auto& file : files) bytes += int64_t(std::filesystem::file_size(file));
+  for (const auto& file : files) {
+    if (io::is_packed(file)) return 0;
+    bytes += int64_t(std::filesystem::file_size(file));
+  }
   return bytes;
 }
 
@@ -53,7 +62,7 @@ void run_ingest(const IngestArguments& arguments) {
                       fmt::format("{} tokens, {} tokens/s, {}", read, format_count(double(read) / seconds()),
                                   format_bytes(double(resident_bytes()))));
     };
-    for (const auto& file : files) bytes += session.read_file(file, on_read);
+    for (const auto& file : files) bytes += session.read_file(file, on_read, arguments.format);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   session.save(arguments.output);
@@ -88,8 +97,11 @@ void add_lm_ingest(CLI::App& task) {
       "         lact lm generate --model run --memory book.mem --prompt \"In the end\"\n"
       "The size of the file does not depend on the length of the text.");
   add_lm_options(*verb, arguments->lm);
-  verb->add_option("TEXT", arguments->texts, "Text files or folders, plain or gzip")->required();
-  verb->add_option("-o,--output", arguments->output, "Memory file to write")->required();
+  verb->add_option("TEXT", arguments->texts, "Text or JSON-lines files or folders, also packed")->required();
+  add_fields(*verb, arguments->format);
+  verb->add_option("-o,--output", arguments->output, "Memory file to write")
+      ->check(output_file())
+      ->required();
   verb->add_option("--memory", arguments->memory, "Memory file to continue from");
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments] { run_ingest(*arguments); });

@@ -5,8 +5,10 @@
 #include "lact/base/error.h"
 #include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
+#include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
 #include "lact/data/text/text_file.h"
+#include "lact/data/text/text_format.h"
 #include "lact/tasks/lm/evaluation/text_score.h"
 #include "lact/tasks/lm/session.h"
 
@@ -20,6 +22,7 @@ namespace {
 struct ScoreArguments {
   LmArguments lm;
   std::vector<std::string> texts;
+  data::TextFormat format;
   bool json = false;
 };
 
@@ -39,14 +42,15 @@ struct Score {
   }
 };
 
-Score score(const tasks::lm::Loaded& lm, const std::string& file) {
+Score score(const tasks::lm::Loaded& lm, const std::string& file, const data::TextFormat& format) {
   models::LmStream stream(lm.model);
   tasks::lm::TextScorer scorer(stream);
   Progress progress("score " + std::filesystem::path(file).filename().string(), 0);
-  const uint64_t bytes = tasks::lm::read_in_chunks(lm, file, [&](std::span<const int64_t> tokens) {
+  const auto read = [&](std::span<const int64_t> tokens) {
     scorer.read(tokens);
     progress.update(stream.position(), fmt::format("loss {:.4f}", scorer.mean()));
-  });
+  };
+  const uint64_t bytes = tasks::lm::read_in_chunks(lm, file, read, format);
   LACT_CHECK(scorer.scored() > 0, "{}: has one token, expected at least two to predict one", file);
   return {file, stream.position(), scorer.scored(), int64_t(bytes), scorer.total()};
 }
@@ -56,7 +60,7 @@ void run_score(const ScoreArguments& arguments) {
   return_freed_memory();
   const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load);
   std::vector<Score> scores;
-  for (const auto& file : files) scores.push_back(score(lm, file));
+  for (const auto& file : files) scores.push_back(score(lm, file, arguments.format));
   if (scores.size() > 1) {
     Score all;
     all.file = "all";
@@ -91,7 +95,8 @@ void add_lm_score(CLI::App& task) {
   auto* verb = task.add_subcommand("score", "Loss, perplexity and bits per byte of texts, each read whole");
   verb->footer("Example: lact lm score --model run book.txt");
   add_lm_options(*verb, arguments->lm);
-  verb->add_option("TEXT", arguments->texts, "Text files or folders, plain or gzip")->required();
+  verb->add_option("TEXT", arguments->texts, "Text or JSON-lines files or folders, also packed")->required();
+  add_fields(*verb, arguments->format);
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments] { run_score(*arguments); });
 }

@@ -7,7 +7,7 @@
 
 namespace lact::cli {
 
-/// A whole text file, plain or gzip, of at most `longest` bytes.
+/// A whole text file, packed or not, of at most `longest` bytes.
 std::string read_text(const std::string& path, size_t longest);
 
 /// Throws a sentence that says where the text is not UTF-8.

@@ -2,11 +2,11 @@
 #include <sstream>
 
 #include "lact/base/log.h"
-#include "lact/cli/lm/lm.h"
-#include "lact/data/text/train_tokenizer.h"
-
 #include "lact/cli/fields.h"
+#include "lact/cli/lm/lm.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
+#include "lact/data/text/train_tokenizer.h"
 
 namespace lact::cli {
 
@@ -17,8 +17,9 @@ void add_lm_tokenizer(CLI::App& task) {
   const auto options = std::make_shared<data::TrainTokenizerOptions>();
   auto* train = group->add_subcommand("train", "Train a SentencePiece tokenizer from text");
   train->footer("Example: lact lm tokenizer train books/ -o books.model --vocabulary-size 4096");
-  train->add_option("TEXT", options->files, "Text files or folders, plain or gzip")->required();
-  train->add_option("-o,--output", options->output, "Model file to write")->required();
+  train->add_option("TEXT", options->files, "Text or JSON-lines files or folders, also packed")->required();
+  train->add_option("-o,--output", options->output, "Model file to write")->check(output_file())->required();
+  add_fields(*train, options->format, "Options", {"end_of_text"});
   add_fields(*train, options->pieces, "Options");
   train->callback([options] {
     data::train_sentencepiece(*options);

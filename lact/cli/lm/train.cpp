@@ -1,9 +1,8 @@
 #include <filesystem>
-#include <iostream>
 
-#include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/verbs.h"
 #include "lact/models/lm/folder.h"
@@ -18,7 +17,7 @@ struct TrainArguments {
   std::string config = "lm_tiny";
   std::vector<std::string> assignments;
   TrainPlace place;
-  train::LmRun run;
+  tasks::lm::Run run;
 };
 
 /// The preset or file with its changes; the vocabulary is the tokenizer's unless it was set.
@@ -34,13 +33,7 @@ models::LmConfig model_config(const TrainArguments& arguments) {
   return model;
 }
 
-int run_train(const CLI::App& verb, TrainArguments& arguments) {
-  keep_freed_memory();
-  const auto options = arguments.place.options();
-  if (!arguments.place.resume.empty()) {
-    check_resume(verb);
-    return finish_training(resume_run(options), "lm train", options.folder);
-  }
+void settle_run(const CLI::App& verb, TrainArguments& arguments) {
   // Nothing that is given may be ignored.
   check_option_groups(verb, arguments.run.data.data.empty() ? "Built-in text" : "Text files");
   check_initial_model(verb, arguments.place);
@@ -50,12 +43,6 @@ int run_train(const CLI::App& verb, TrainArguments& arguments) {
     arguments.run.data.tokenizer = own_tokenizer.string();
   }
   arguments.run.model = model_config(arguments);
-  if (arguments.place.dry_run) {
-    std::cout << plan_text(arguments.run);
-    return 0;
-  }
-  return finish_training(start_run(arguments.run, options, arguments.place.initial_model), "lm train",
-                         options.folder);
 }
 
 }  // namespace
@@ -69,7 +56,7 @@ void add_lm_train(CLI::App& task, int& exit_code) {
       "         lact lm train --resume run\n"
       "Ctrl-C saves a checkpoint. The folder holds the model, run.json, metrics.jsonl and TensorBoard "
       "events.");
-  verb->add_option("-c,--config", arguments->config, "Preset or JSON file of the model")
+  verb->add_option("-c,--config", arguments->config, "Preset, model folder or config file of the model")
       ->capture_default_str();
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the model: name=value; may be given repeatedly")
@@ -79,20 +66,25 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   auto& data = run_config.data;
   const char* const files = "Text files";
   verb->add_option("--data", data.data,
-                   "Text files or folders, plain or gzip; without any, the built-in text");
+                   "Text or JSON-lines files or folders, also packed; without any, the built-in text");
   verb->add_option("--tokenizer", data.tokenizer, "bytes, or a SentencePiece model")->capture_default_str();
   verb->add_option("--valid", data.valid, "Text to validate on; without any, a share of the data")
       ->group(files);
-  verb->add_option("--valid-share", data.valid_share, "That share, of files or of a single file's tokens")
+  add_number(*verb, "--valid-share", data.valid_share,
+             "That share, of files, of the documents of JSON lines, or of a single file's tokens", kShare)
       ->capture_default_str()
       ->group(files);
   verb->add_option("--cache", data.cache, "Folder for tokenised text; by default beside the data")
       ->group(files);
+  add_fields(*verb, data.format, files);
   add_fields(*verb, data.recall, "Built-in text");
   add_fields(*verb, run_config.batches, "Batches");
   add_fields(*verb, run_config.training, "Training");
   add_precision_options(*verb, run_config.precision, run_config.recompute);
-  verb->callback([verb, arguments, &exit_code] { exit_code = run_train(*verb, *arguments); });
+  verb->callback([verb, arguments, &exit_code] {
+    exit_code = run_training(*verb, "lm train", arguments->place, arguments->run,
+                             [&] { settle_run(*verb, *arguments); });
+  });
 }
 
 }  // namespace lact::cli

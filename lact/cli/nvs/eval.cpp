@@ -8,7 +8,9 @@
 #include "lact/base/log.h"
 #include "lact/base/progress.h"
 #include "lact/cli/fields.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
+#include "lact/cli/outputs.h"
 #include "lact/data/views/preprocess.h"
 #include "lact/io/png.h"
 #include "lact/models/nvs/folder.h"
@@ -133,8 +135,8 @@ void run_nvs_eval(const NvsEvalArguments& arguments) {
 
 void add_scene_options(CLI::App& verb, NvsEvalArguments& arguments) {
   const char* const rendered = "Rendered scenes";
-  verb.add_option("--scenes", arguments.scenes,
-                  "scenes made of a seed, never trained on; 8 where no photos or meshes are given")
+  add_number(verb, "--scenes", arguments.scenes,
+             "scenes made of a seed, never trained on; 8 where no photos or meshes are given", Limits{0, 1e6})
       ->group(rendered);
   auto* meshes =
       verb.add_option("--meshes", arguments.meshes.meshes, "OBJ files or folders; those held out are shown")
@@ -145,6 +147,7 @@ void add_scene_options(CLI::App& verb, NvsEvalArguments& arguments) {
   of_meshes("--y-up", arguments.meshes.y_up,
             "meshes with one of these in their name have y up; the others z");
   of_meshes("--holdout", arguments.meshes.holdout, "meshes that training keeps for validation")
+      ->check(within_usual<int64_t>())
       ->capture_default_str();
   of_meshes("--holdout-names", arguments.meshes.holdout_names,
             "instead: meshes with one of these in their name are kept for validation");
@@ -173,24 +176,25 @@ void add_nvs_eval(CLI::App& task) {
       ->allow_extra_args(false);
   verb->add_option("--size", arguments->size,
                    "pixels of a side, or HEIGHTxWIDTH; by default as the first model was trained, or 256");
-  verb->add_option("--counts", arguments->test.counts, "numbers of input views")
+  add_number(*verb, "--counts", arguments->test.counts, "numbers of input views", Limits{1, 4096})
       ->delimiter(',')
       ->capture_default_str();
-  verb->add_option("--targets", arguments->test.targets,
-                   "views to render of each scene; of photos at most every 8th")
+  add_number(*verb, "--targets", arguments->test.targets,
+             "views to render of each scene; of photos at most every 8th", Limits{1, 4096})
       ->capture_default_str();
   add_selection_option(*verb, arguments->test.inputs);
   verb->add_option(
       "--frame", arguments->frame,
       "coordinates of cameras: given, mean_pose or object; by default those of the model's training");
-  verb->add_option("--seed", arguments->test.seed, "of scenes and choices")->capture_default_str();
+  add_number(*verb, "--seed", arguments->test.seed, "of scenes and choices", kAny)->capture_default_str();
   add_fields(*verb, arguments->load);
   auto* lpips = verb->add_option("--lpips", arguments->lpips, "Folder of the weights of LPIPS");
   verb->add_option("--network", arguments->network, "of LPIPS: squeeze or alex")
       ->capture_default_str()
       ->needs(lpips);
   verb->add_option("-o,--output", arguments->output,
-                   "Folder for sheets (PNG), plots (SVG), figures (JSON) and a page (HTML)");
+                   "Folder for sheets (PNG), plots (SVG), figures (JSON) and a page (HTML)")
+      ->check(output_folder());
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   add_scene_options(*verb, *arguments);
   verb->callback([arguments] { run_nvs_eval(*arguments); });

@@ -8,6 +8,7 @@
 #include "lact/base/error.h"
 #include "lact/base/format.h"
 #include "lact/cli/nvs/nvs.h"
+#include "lact/cli/outputs.h"
 #include "lact/models/nvs/folder.h"
 
 namespace lact::cli {
@@ -40,7 +41,7 @@ void add_nvs_export(CLI::App& task) {
       "         lact nvs export checkpoint.pt --type f32 -o model\n"
       "Checkpoints, samples and records of the training stay behind.");
   verb->add_option("MODEL", arguments->model, "Folder of a model or a run, or a checkpoint file")->required();
-  verb->add_option("-o,--output", arguments->output, "Folder to write")->required();
+  verb->add_option("-o,--output", arguments->output, "Folder to write")->check(output_folder())->required();
   verb->add_option("--type", arguments->type, "Of the numbers: bf16 or f32")
       ->check(CLI::IsMember({"bf16", "f32"}))
       ->capture_default_str();

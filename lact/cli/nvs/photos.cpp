@@ -7,7 +7,9 @@
 
 #include "lact/base/error.h"
 #include "lact/base/progress.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
+#include "lact/cli/outputs.h"
 #include "lact/data/views/camera_file.h"
 #include "lact/data/views/scene_source.h"
 #include "lact/data/views/tracer/random_camera.h"
@@ -76,11 +78,12 @@ void add_nvs_photos(CLI::App& task) {
       "         lact nvs photos --mesh cup.obj --views 64 --size 128 -o cup\n"
       "The scenes are of the kind that training keeps for validation.");
   verb->add_option("-o,--output", arguments->output, "Folder for images/ and opencv_cameras.json")
+      ->check(output_folder())
       ->required();
-  verb->add_option("--seed", arguments->seed, "Scene, light and cameras")->capture_default_str();
+  add_number(*verb, "--seed", arguments->seed, "Scene, light and cameras", kAny)->capture_default_str();
   verb->add_option("--mesh", arguments->mesh, "OBJ file to show instead of a made-up scene");
   verb->add_flag("--y-up", arguments->y_up, "The mesh has y up, not z");
-  verb->add_option("--views", arguments->views, "Photos")->check(CLI::Range(1, 4096))->capture_default_str();
+  add_number(*verb, "--views", arguments->views, "Photos", Limits{1, 4096})->capture_default_str();
   verb->add_option("--size", arguments->size, "Pixels, N (a square) or HxW")->capture_default_str();
   verb->add_flag("--turntable", arguments->turntable, "Cameras on a circle instead of all around");
   verb->callback([arguments] { run_nvs_photos(*arguments); });

@@ -11,7 +11,9 @@
 #include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
 #include "lact/cli/fields.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
+#include "lact/cli/outputs.h"
 #include "lact/data/views/preprocess.h"
 #include "lact/data/views/select.h"
 #include "lact/io/atomic_file.h"
@@ -106,11 +108,11 @@ void add_nvs_reconstruct(CLI::App& task) {
       "Cameras: opencv_cameras.json, transforms.json (NeRF, instant-ngp, nerfstudio) or a COLMAP model.");
   verb->add_option("PHOTOS", arguments->photos, "Folder of photos with a camera file, or the camera file")
       ->required();
-  verb->add_option("-o,--output", arguments->output, "Scene file to write")->required();
+  verb->add_option("-o,--output", arguments->output, "Scene file to write")->check(output_file())->required();
   add_nvs_options(*verb, arguments->nvs);
-  verb->add_option("--views", arguments->views, "Photos to read; 0: all")->check(CLI::NonNegativeNumber);
+  add_number(*verb, "--views", arguments->views, "Photos to read; 0: all");
   add_selection_option(*verb, arguments->selection);
-  verb->add_option("--seed", arguments->seed, "Of kmeans and random")->capture_default_str();
+  add_number(*verb, "--seed", arguments->seed, "Of kmeans and random", kAny)->capture_default_str();
   verb->add_option(
       "--size", arguments->size,
       "Pixels of the photos for the model, N (a square) or HxW, whole patches; by default what the "
@@ -120,9 +122,8 @@ void add_nvs_reconstruct(CLI::App& task) {
       "Coordinates of the scene for the model: given (as in the camera file), mean_pose (the mean "
       "camera is the origin) or object (what the photos look at is the origin, z up); by default "
       "what the model was trained on, or mean_pose");
-  verb->add_option("--piece-tokens", arguments->piece_tokens,
-                   "Tokens that pass through a layer together: fewer take less memory")
-      ->check(CLI::PositiveNumber)
+  add_number(*verb, "--piece-tokens", arguments->piece_tokens,
+             "Tokens that pass through a layer together: fewer take less memory", kFromOne)
       ->capture_default_str();
   add_fields(*verb, arguments->reading, "Photos");
   verb->add_flag("--json", arguments->json, "Print for a program to read");

@@ -10,7 +10,9 @@
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 #include "lact/data/views/camera_file.h"
 #include "lact/data/views/camera_path.h"
@@ -129,26 +131,25 @@ void add_nvs_render(CLI::App& task, int& exit_code) {
       "A camera path is a list of {w, h, fx, fy, cx, cy, w2c} in the coordinates of the photos' cameras.\n"
       "The output is a folder of PNG frames, one picture (.png), or a video (.mp4 or .gif, by ffmpeg).");
   verb->add_option("SCENE", arguments->scene, "Scene file")->required();
-  verb->add_option("-o,--output", arguments->output, "Folder, .png, .mp4 or .gif")->required();
+  verb->add_option("-o,--output", arguments->output, "Folder, .png, .mp4 or .gif")
+      ->check(output_frames())
+      ->required();
   add_nvs_options(*verb, arguments->nvs);
   verb->add_option("--camera", arguments->camera, "Along the cameras of this file");
   verb->add_flag("--turntable", arguments->turntable, "Once around what the photos look at");
   verb->add_flag("--interpolate", arguments->interpolate, "From photo to photo");
   verb->add_flag("--views", arguments->views, "From where the photos were taken");
-  verb->add_option("--frames", arguments->frames, "Frames of the turn")
-      ->check(CLI::Range(1, 1'000'000))
+  add_number(*verb, "--frames", arguments->frames, "Frames of the turn", Limits{1, 1'000'000})
       ->capture_default_str()
       ->group("--turntable");
-  verb->add_option("--between", arguments->between, "Frames between two photos")
-      ->check(CLI::Range(0, 100'000))
+  add_number(*verb, "--between", arguments->between, "Frames between two photos", Limits{0, 100'000})
       ->capture_default_str()
       ->group("--interpolate");
   verb->add_option(
       "--size", arguments->size,
       "Pixels of a frame, N (a square) or HxW, whole patches; by default those of the path or of "
       "the photos as the model read them");
-  verb->add_option("--fps", arguments->fps, "Frames per second of a video")
-      ->check(CLI::Range(0.01, 1000.0))
+  add_number(*verb, "--fps", arguments->fps, "Frames per second of a video", kFramesPerSecond)
       ->capture_default_str();
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments, verb, &exit_code] { exit_code = run_nvs_render(*verb, *arguments); });

@@ -1,7 +1,5 @@
-#include <iostream>
-
-#include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/verbs.h"
@@ -17,8 +15,8 @@ struct NvsTrainArguments {
   std::string config = "nvs_tiny";
   std::vector<std::string> assignments, stages;
   TrainPlace place;
-  train::NvsStage stage;  ///< the only one, unless there are --stage options
-  train::NvsRun run;
+  tasks::nvs::Stage stage;  ///< the only one, unless there are --stage options
+  tasks::nvs::Run run;
 };
 
 models::NvsConfig nvs_model_config(const NvsTrainArguments& arguments) {
@@ -30,23 +28,12 @@ models::NvsConfig nvs_model_config(const NvsTrainArguments& arguments) {
   return std::get<models::NvsConfig>(config);
 }
 
-int run_nvs_train(const CLI::App& verb, NvsTrainArguments& arguments) {
-  keep_freed_memory();
-  const auto options = arguments.place.options();
-  if (!arguments.place.resume.empty()) {
-    check_resume(verb);
-    return finish_training(train::resume_nvs_run(options), "nvs train", options.folder);
-  }
+void settle_nvs_run(const CLI::App& verb, NvsTrainArguments& arguments) {
   check_initial_model(verb, arguments.place);
   auto& run = arguments.run;
   if (!run.scenes.meshes.empty() && verb.get_option("--mesh-share")->count() == 0) run.scenes.mesh_share = 1;
   run.model = nvs_model_config(arguments);
   run.stages = read_stages(arguments.stages, arguments.stage);
-  if (arguments.place.dry_run) {
-    std::cout << plan_text(run);
-    return 0;
-  }
-  return finish_training(start_run(run, options, arguments.place.initial_model), "nvs train", options.folder);
 }
 
 }  // namespace
@@ -62,7 +49,7 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
       "Scenes are made up and rendered beside the training, without end. Ctrl-C saves a checkpoint. The "
       "folder "
       "holds\nthe model, run.json, metrics.jsonl, TensorBoard events and sheets of renders in samples/.");
-  verb->add_option("-c,--config", arguments->config, "Preset or JSON file of the model")
+  verb->add_option("-c,--config", arguments->config, "Preset, model folder or config file of the model")
       ->capture_default_str();
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the model: name=value; may be given repeatedly")
@@ -77,19 +64,20 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
           "what it does not say is as below")
       ->allow_extra_args(false)
       ->group(views);
-  const auto number = [&](const char* name, int64_t& value, const char* help) {
-    verb->add_option(name, value, help)->capture_default_str()->group(views);
+  const auto number = [&](const char* name, int64_t& value, const char* help, Limits limits = kUsualWhole) {
+    add_number(*verb, name, value, help, limits)->capture_default_str()->group(views);
   };
   number("--size", arguments->stage.size, "Height and width of the pictures in pixels");
   number("--inputs", arguments->stage.inputs, "Views that are read");
   number("--targets", arguments->stage.targets, "Other views that are rendered and compared");
   number("--batch", arguments->stage.scenes, "Scenes of a batch");
-  verb->add_option("--near", arguments->stage.near,
-                   "Share of the targets that stand near an input view: easier to learn, for a start")
+  add_number(*verb, "--near", arguments->stage.near,
+             "Share of the targets that stand near an input view: easier to learn, for a start", kShare)
       ->capture_default_str()
       ->group(views);
   number("--valid-scenes", run.valid_scenes, "Scenes of a validation; 0 is none");
-  number("--render-threads", run.render_threads, "Threads that render pictures beside the training");
+  number("--render-threads", run.render_threads, "Threads that render pictures beside the training",
+         kHelperThreads);
   verb->add_option_function<std::string>(
           "--frame",
           [&run](const std::string& word) { options::read(options::Json(word), run.frame, "frame"); },
@@ -100,7 +88,10 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
   add_fields(*verb, run.loss, "Loss");
   add_fields(*verb, run.training, "Training");
   add_precision_options(*verb, run.precision, run.recompute);
-  verb->callback([verb, arguments, &exit_code] { exit_code = run_nvs_train(*verb, *arguments); });
+  verb->callback([verb, arguments, &exit_code] {
+    exit_code = run_training(*verb, "nvs train", arguments->place, arguments->run,
+                             [&] { settle_nvs_run(*verb, *arguments); });
+  });
 }
 
 }  // namespace lact::cli

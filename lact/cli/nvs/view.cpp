@@ -2,6 +2,7 @@
 
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
 #include "lact/tasks/nvs/serving/scene_frames.h"
 #include "lact/tasks/nvs/serving/viewer.h"
@@ -35,15 +36,14 @@ void add_nvs_view(CLI::App& task, int& exit_code) {
       "Drag to orbit, scroll to move. Frames are small while the camera moves and full when it rests.");
   verb->add_option("SCENE", arguments->scene, "Scene file")->required();
   add_nvs_options(*verb, arguments->nvs);
-  verb->add_option("--size", arguments->size,
-                   "The longer side of a frame at rest, whole patches; 0: as the model read the photos")
-      ->check(CLI::Range(int64_t{0}, arguments->viewer.max_side))
+  add_number(*verb, "--size", arguments->size,
+             "The longer side of a frame at rest, whole patches; 0: as the model read the photos",
+             Limits{0, double(arguments->viewer.max_side)})
       ->capture_default_str();
   verb->add_option("--host", arguments->viewer.server.host,
                    "Address to serve at; others than 127.0.0.1 are open to the network")
       ->capture_default_str();
-  verb->add_option("--port", arguments->viewer.server.port, "0: any free one")
-      ->check(CLI::Range(0, 65535))
+  add_number(*verb, "--port", arguments->viewer.server.port, "0: any free one", Limits{0, 65535})
       ->capture_default_str();
   verb->callback([arguments, &exit_code] { exit_code = run_nvs_view(*arguments); });
 }

@@ -12,7 +12,7 @@ const char* const kOnDisk = "Clips on the disk";
 
 }  // namespace
 
-void add_clip_fields(CLI::App& verb, train::VideoClipsOptions& clips) {
+void add_clip_fields(CLI::App& verb, tasks::video::ClipsOptions& clips) {
   verb.add_option("--clips", clips.files.paths,
                   "Videos, folders of frames, folders with these below them, or .jsonl lists; without any, "
                   "clips are made up")
@@ -23,7 +23,7 @@ void add_clip_fields(CLI::App& verb, train::VideoClipsOptions& clips) {
   add_fields(verb, clips.files, kOnDisk, {"paths"});
 }
 
-void check_clip_fields(const CLI::App& verb, const train::VideoClipsOptions& clips) {
+void check_clip_fields(const CLI::App& verb, const tasks::video::ClipsOptions& clips) {
   const bool from_files = !clips.files.paths.empty();
   for (const auto* option : verb.get_options()) {
     if (option->count() == 0) continue;

@@ -7,6 +7,8 @@
 #include "lact/base/log.h"
 #include "lact/base/progress.h"
 #include "lact/cli/fields.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/video/video.h"
 #include "lact/data/clips/clip_sheet.h"
 #include "lact/io/png.h"
@@ -22,8 +24,8 @@ struct VideoEvalArguments {
   std::vector<std::string> models;
   std::string output;
   tasks::video::LoadOptions load;
-  train::VideoClipsOptions clips;
-  train::VideoStage size;  ///< of the clips
+  tasks::video::ClipsOptions clips;
+  tasks::video::Stage size;  ///< of the clips
   tasks::video::DenoisingOptions options;
   models::SampleOptions sampling;
   int64_t continued = 2, given = 3;
@@ -96,10 +98,10 @@ void run_video_eval(const CLI::App& verb, const VideoEvalArguments& arguments) {
           ? fmt::format("made up, {} chunks", arguments.size.chunks)
           : fmt::format("{}, {} chunks", fmt::join(arguments.clips.files.paths, ", "), arguments.size.chunks);
   const auto videos = load_videos(arguments, result);
-  train::check_shapes({arguments.size}, videos.front());
-  const auto clips = train::open_clips(arguments.clips, videos.front(), arguments.size.chunks,
-                                       train::clip_shape(videos.front(), arguments.size),
-                                       arguments.options.seed, data::ClipPart::valid);
+  tasks::video::check_shapes({arguments.size}, videos.front());
+  const auto clips = tasks::video::open_clips(arguments.clips, videos.front(), arguments.size.chunks,
+                                              tasks::video::clip_shape(videos.front(), arguments.size),
+                                              arguments.options.seed, data::ClipPart::valid);
   if (!arguments.output.empty()) create_output_folder(arguments.output);
   for (size_t i = 0; i < videos.size(); ++i) {
     const std::string& name = result.models[i].name;
@@ -140,25 +142,25 @@ void add_video_eval(CLI::App& task) {
                    "with lact")
       ->allow_extra_args(false);
   add_fields(*verb, arguments->load);
-  verb->add_option("-o,--output", arguments->output, "Folder for plots, figures, sheets and a page");
+  verb->add_option("-o,--output", arguments->output, "Folder for plots, figures, sheets and a page")
+      ->check(output_folder());
   verb->add_flag("--json", arguments->json, "Print for a program to read");
-  const auto number = [&](const char* name, int64_t& value, const char* help) {
-    return verb->add_option(name, value, help)->capture_default_str();
+  const auto number = [&](const char* name, int64_t& value, const char* help, Limits limits = kUsualWhole) {
+    add_number(*verb, name, value, help, limits)->capture_default_str();
   };
-  number("--chunks", arguments->size.chunks, "Chunks of a clip")->check(CLI::Range(1, 100'000));
+  number("--chunks", arguments->size.chunks, "Chunks of a clip", Limits{1, 100'000});
   number("--height", arguments->size.height, "Height of a clip in pixels; 0: that of the first model");
   number("--width", arguments->size.width, "Width of a clip in pixels; 0: that of the first model");
   number("--count", arguments->options.clips, "Clips that are looked at");
   number("--batch", arguments->options.batch, "Clips at the same time");
-  number("--seed", arguments->options.seed, "Seed of clips and noise");
-  verb->add_option("--timesteps", arguments->options.timesteps, "Noise levels, above 0 and up to 1000")
+  number("--seed", arguments->options.seed, "Seed of clips and noise", kAny);
+  add_number(*verb, "--timesteps", arguments->options.timesteps, "Noise levels, above 0 and up to 1000",
+             Limits{1e-6, 1000})
       ->delimiter(',')
       ->capture_default_str();
   number("--continued", arguments->continued,
-         "Clips that the models go on with, as sheets in the output folder")
-      ->check(CLI::Range(0, 1000));
-  number("--given", arguments->given, "Chunks of these that the models are given")
-      ->check(CLI::Range(1, 100'000));
+         "Clips that the models go on with, as sheets in the output folder", Limits{0, 1000});
+  number("--given", arguments->given, "Chunks of these that the models are given", Limits{1, 100'000});
   add_clip_fields(*verb, arguments->clips);
   add_fields(*verb, arguments->sampling, "Sampling of continued clips");
   verb->callback([verb, arguments] { run_video_eval(*verb, *arguments); });

@@ -13,6 +13,8 @@
 #include "lact/base/progress.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/text.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 #include "lact/cli/video/video.h"
 #include "lact/io/atomic_file.h"
@@ -94,15 +96,15 @@ void check_film_orders(const CLI::App& verb, const VideoGenerateArguments& argum
 /// A fresh video, or one that goes on with what the command line changes.
 tasks::video::Session film_session(const CLI::App& verb, const VideoGenerateArguments& arguments,
                                    const tasks::video::Loaded& video, const FilmOrder& order) {
+  const auto given = [&](const char* option) { return verb[option]->count() > 0; };
   if (arguments.from_state.empty()) {
     tasks::video::Session session(video, arguments.sample, arguments.seed);
     session.asked().prompt = order.prompt;
-    session.asked().negative = arguments.negative;
+    if (given("--negative")) session.asked().negative = arguments.negative;
     return session;
   }
   tasks::video::Session session(video, arguments.from_state);
   models::VideoSampling& asked = session.asked();
-  const auto given = [&](const char* option) { return verb[option]->count() > 0; };
   if (!order.prompt.empty()) asked.prompt = order.prompt;
   if (given("--negative")) asked.negative = arguments.negative;
   if (given("--seed")) asked.seed = arguments.seed;
@@ -194,16 +196,19 @@ void add_video_generate(CLI::App& task, int& exit_code) {
   verb->add_option("-p,--prompt", arguments->prompt, "What the video shows");
   verb->add_option("--prompts", arguments->prompts, "File with a prompt on each line");
   verb->add_option("--negative", arguments->negative,
-                   "What guidance leads away from; by default the empty text");
-  verb->add_option("-o,--output", arguments->output, "Folder, .mp4 or .gif")->required();
-  verb->add_option("--chunks", arguments->chunks, "Chunks to make")
-      ->check(CLI::Range(1, 1'000'000))
+                   "What guidance leads away from; by default Wan's negative prompt for models that read "
+                   "through umT5, the empty text for others");
+  verb->add_option("-o,--output", arguments->output, "Folder, .mp4 or .gif")
+      ->check(output_frames())
+      ->required();
+  add_number(*verb, "--chunks", arguments->chunks, "Chunks to make", Limits{1, 1'000'000})
       ->capture_default_str();
-  verb->add_option("--seed", arguments->seed, "The same seed gives the same video")->capture_default_str();
-  verb->add_option("--fps", arguments->fps, "Frames per second of a video")
-      ->check(CLI::Range(0.01, 1000.0))
+  add_number(*verb, "--seed", arguments->seed, "The same seed gives the same video", kAny)
       ->capture_default_str();
-  verb->add_option("--save-state", arguments->save_state, "Write what is needed to go on later");
+  add_number(*verb, "--fps", arguments->fps, "Frames per second of a video", kFramesPerSecond)
+      ->capture_default_str();
+  verb->add_option("--save-state", arguments->save_state, "Write what is needed to go on later")
+      ->check(output_file());
   verb->add_option("--from-state", arguments->from_state, "Go on from such a file");
   add_fields(*verb, arguments->sample, "Sampling");
   verb->add_flag("--json", arguments->json, "Print for a program to read");

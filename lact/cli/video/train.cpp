@@ -1,7 +1,5 @@
-#include <iostream>
-
-#include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/verbs.h"
 #include "lact/cli/video/video.h"
@@ -17,8 +15,8 @@ struct VideoTrainArguments {
   std::string config = "video_tiny";
   std::vector<std::string> assignments, stages;
   TrainPlace place;
-  train::VideoStage stage;  ///< the only one, unless there are --stage options
-  train::VideoRun run;
+  tasks::video::Stage stage;  ///< the only one, unless there are --stage options
+  tasks::video::Run run;
 };
 
 /// A preset or file, or the model that --init brings, with the fields that --set changes.
@@ -37,23 +35,11 @@ models::VideoConfig video_model_config(const CLI::App& verb, const VideoTrainArg
   return config;
 }
 
-int run_video_train(const CLI::App& verb, VideoTrainArguments& arguments) {
-  keep_freed_memory();
-  const auto options = arguments.place.options();
-  if (!arguments.place.resume.empty()) {
-    check_resume(verb);
-    return finish_training(train::resume_video_run(options), "video train", options.folder);
-  }
+void settle_video_run(const CLI::App& verb, VideoTrainArguments& arguments) {
   auto& run = arguments.run;
   check_clip_fields(verb, run.clips);
   run.model = video_model_config(verb, arguments);
   run.stages = read_stages(arguments.stages, arguments.stage);
-  if (arguments.place.dry_run) {
-    std::cout << plan_text(run);
-    return 0;
-  }
-  return finish_training(start_run(run, options, arguments.place.initial_model), "video train",
-                         options.folder);
 }
 
 void add_clip_options(CLI::App& verb, VideoTrainArguments& arguments) {
@@ -65,15 +51,16 @@ void add_clip_options(CLI::App& verb, VideoTrainArguments& arguments) {
           "is as below")
       ->allow_extra_args(false)
       ->group(clips);
-  const auto number = [&](const char* name, int64_t& value, const char* help) {
-    verb.add_option(name, value, help)->capture_default_str()->group(clips);
+  const auto number = [&](const char* name, int64_t& value, const char* help, Limits limits = kUsualWhole) {
+    add_number(verb, name, value, help, limits)->capture_default_str()->group(clips);
   };
   number("--chunks", arguments.stage.chunks, "Chunks of a clip");
   number("--height", arguments.stage.height, "Height of a clip in pixels; 0: that of the model");
   number("--width", arguments.stage.width, "Width of a clip in pixels; 0: that of the model");
   number("--batch", arguments.stage.clips, "Clips of a batch");
   number("--valid-clips", run.valid_clips, "Clips of a validation; 0 is none");
-  number("--read-threads", run.clips.read_threads, "Threads that read or make clips beside the training");
+  number("--read-threads", run.clips.read_threads, "Threads that read or make clips beside the training",
+         kHelperThreads);
   add_clip_fields(verb, run.clips);
   verb.add_option("--cache", run.clips.cache,
                   "folder for latents; by default latents/ of the run where the codec is an autoencoder")
@@ -96,7 +83,7 @@ void add_video_train(CLI::App& task, int& exit_code) {
       "Ctrl-C saves a checkpoint. The folder holds the model, run.json, metrics.jsonl, TensorBoard events "
       "and\n"
       "sheets in samples/: clips, and below each what the model makes of its first chunk.");
-  verb->add_option("-c,--config", arguments->config, "Preset or JSON file of the model")
+  verb->add_option("-c,--config", arguments->config, "Preset, model folder or config file of the model")
       ->capture_default_str();
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the model: name=value; may be given repeatedly")
@@ -111,10 +98,13 @@ void add_video_train(CLI::App& task, int& exit_code) {
           "its tokenizer.model")
       ->capture_default_str();
   add_clip_options(*verb, *arguments);
-  add_fields(*verb, run.learning, "Loss");
+  add_fields(*verb, run.learning, "Loss", {}, {{"weight_mean", {-100, 100}}});
   add_fields(*verb, run.training, "Training");
   add_precision_options(*verb, run.precision, run.recompute);
-  verb->callback([verb, arguments, &exit_code] { exit_code = run_video_train(*verb, *arguments); });
+  verb->callback([verb, arguments, &exit_code] {
+    exit_code = run_training(*verb, "video train", arguments->place, arguments->run,
+                             [&] { settle_video_run(*verb, *arguments); });
+  });
 }
 
 }  // namespace lact::cli

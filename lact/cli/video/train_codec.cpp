@@ -1,8 +1,8 @@
-#include "lact/base/error.h"
-#include "lact/base/memory_use.h"
 #include "lact/cli/fields.h"
+#include "lact/cli/numbers.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/video/video.h"
+#include "lact/models/vae/folder.h"
 #include "lact/tasks/video/training/codec.h"
 
 namespace lact::cli {
@@ -18,10 +18,12 @@ struct CodecTrainArguments {
   std::string preset = "small";
   std::vector<std::string> assignments;
   TrainPlace place;
-  train::CodecRun run;
+  tasks::video::CodecRun run;
 };
 
 models::VaeConfig vae_config(const CodecTrainArguments& arguments) {
+  if (!arguments.place.initial_model.empty())
+    return models::load_vae(arguments.place.initial_model)->config();
   VaePreset preset{};
   options::read(options::Json(arguments.preset), preset, "config");
   models::VaeConfig config = preset == VaePreset::small  ? models::vae_small()
@@ -32,16 +34,10 @@ models::VaeConfig vae_config(const CodecTrainArguments& arguments) {
   return config;
 }
 
-int run_train_codec(const CLI::App& verb, CodecTrainArguments& arguments) {
-  keep_freed_memory();
-  const auto options = arguments.place.options();
-  if (!arguments.place.resume.empty()) {
-    check_resume(verb);
-    return finish_training(train::resume_codec_run(options), "video train-codec", options.folder);
-  }
+void settle_codec_run(const CLI::App& verb, CodecTrainArguments& arguments) {
+  check_initial_model(verb, arguments.place);
   check_clip_fields(verb, arguments.run.clips);
   arguments.run.model = vae_config(arguments);
-  return finish_training(train::start_run(arguments.run, options), "video train-codec", options.folder);
 }
 
 }  // namespace
@@ -61,20 +57,20 @@ void add_video_train_codec(CLI::App& task, int& exit_code) {
   verb->add_option("--set", arguments->assignments,
                    "Change a field of the autoencoder: name=value; may be given repeatedly")
       ->allow_extra_args(false);
-  verb->add_option("-o,--output", arguments->place.output, "Folder of the run")->capture_default_str();
-  verb->add_option("--resume", arguments->place.resume, "Go on with the run in this folder, bit for bit");
-  verb->add_option("--stop-after", arguments->place.stop_after, "Stop cleanly after this step, to be resumed")
-      ->check(CLI::PositiveNumber);
+  add_place_options(*verb, arguments->place);
   auto& run = arguments->run;
   add_fields(*verb, run.size, "Clips");
-  verb->add_option("--read-threads", run.clips.read_threads,
-                   "threads that read or make clips beside the training")
+  add_number(*verb, "--read-threads", run.clips.read_threads,
+             "threads that read or make clips beside the training", kHelperThreads)
       ->capture_default_str()
       ->group("Clips");
   add_clip_fields(*verb, run.clips);
   add_fields(*verb, run.loss, "Training");
   add_fields(*verb, run.training, "Training");
-  verb->callback([verb, arguments, &exit_code] { exit_code = run_train_codec(*verb, *arguments); });
+  verb->callback([verb, arguments, &exit_code] {
+    exit_code = run_training(*verb, "video train-codec", arguments->place, arguments->run,
+                             [&] { settle_codec_run(*verb, *arguments); });
+  });
 }
 
 }  // namespace lact::cli

@@ -9,8 +9,8 @@ namespace CLI {
 class App;
 }
 
-namespace lact::train {
-struct VideoClipsOptions;
+namespace lact::tasks::video {
+struct ClipsOptions;
 }
 
 namespace lact::cli {
@@ -21,9 +21,9 @@ void add_video_train(CLI::App& task, int& exit_code);
 void add_video_train_codec(CLI::App& task, int& exit_code);
 
 /// --clips and what else says which clips are watched; their length and size are the verb's business.
-void add_clip_fields(CLI::App& verb, train::VideoClipsOptions& clips);
+void add_clip_fields(CLI::App& verb, tasks::video::ClipsOptions& clips);
 /// Throws a sentence for an option that would be ignored.
-void check_clip_fields(const CLI::App& verb, const train::VideoClipsOptions& clips);
+void check_clip_fields(const CLI::App& verb, const tasks::video::ClipsOptions& clips);
 
 /// Which model to run, and how.
 struct VideoArguments {

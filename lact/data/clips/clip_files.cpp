@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/base/options.h"
 #include "lact/data/text/split.h"
 #include "lact/data/text/utf8.h"
@@ -82,6 +84,13 @@ std::string caption_in(const std::string& bytes, const std::string& where) {
   return caption;
 }
 
+/// The same for all names of a file: links and dots are resolved.
+std::string file_behind(const std::string& path) {
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(path, error);
+  return (error ? fs::path(path).lexically_normal() : canonical).string();
+}
+
 class ClipFinder {
  public:
   explicit ClipFinder(bool allow_empty_captions) : allow_empty_(allow_empty_captions) {}
@@ -144,7 +153,7 @@ class ClipFinder {
   }
 
   void add_line(std::string_view line, const fs::path& folder, const std::string& where) {
-    const auto json = options::Json::parse(line, nullptr, false);
+    const options::Json json = try_parse_json(line).value_or(nullptr);
     LACT_CHECK(json.is_object(),
                "{} is not a JSON object such as {{\"video\": \"a.mp4\", \"caption\": \"...\"}}", where);
     const auto video = json.find("video"), caption = json.find("caption");
@@ -205,14 +214,17 @@ std::vector<std::string> find_frames(const std::string& folder) {
 
 std::vector<ClipFile> split_clip_files(const std::vector<ClipFile>& files, ClipPart part,
                                        double valid_share) {
+  // A clip may be listed several times, with several captions or by several names: it is one file.
+  std::map<std::string, std::string> first_names;  // by what they are names of
   std::vector<std::string> paths;
-  for (const ClipFile& file : files) paths.push_back(file.path);
+  for (const ClipFile& file : files)
+    if (first_names.emplace(file_behind(file.path), file.path).second) paths.push_back(file.path);
   const Split split = split_files(paths, valid_share, 0);
   const auto& chosen = part == ClipPart::train ? split.train : split.valid;
   const std::set<std::string> names(chosen.begin(), chosen.end());
   std::vector<ClipFile> result;
   for (const ClipFile& file : files)
-    if (names.count(file.path) > 0) result.push_back(file);
+    if (names.count(first_names.at(file_behind(file.path))) > 0) result.push_back(file);
   LACT_CHECK(!result.empty(), "{} is the only clip, so that there is none to validate on", paths[0]);
   return result;
 }

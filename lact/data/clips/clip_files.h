@@ -24,7 +24,8 @@ std::vector<ClipFile> find_clip_files(const std::vector<std::string>& paths, boo
 /// Pictures of a folder of frames in the order of their numbers: frame_2.png before frame_10.png.
 std::vector<std::string> find_frames(const std::string& folder);
 
-/// About `valid_share` of the clips are kept for validation, chosen by a hash of the name.
+/// About `valid_share` of the files are kept for validation, chosen by a hash of the name. A file that is
+/// listed several times, also by different names, is in one part only.
 std::vector<ClipFile> split_clip_files(const std::vector<ClipFile>& files, ClipPart part, double valid_share);
 
 }  // namespace lact::data

@@ -46,7 +46,11 @@ void FileClipsOptions::check() const {
   };
   rate("fps", fps, true);
   rate("folder_fps", folder_fps, false);
-  LACT_CHECK(stretches >= 0, "[clips] stretches is {}, expected 0 or more", stretches);
+  constexpr int64_t kMostStretches = 1 << 30;
+  LACT_CHECK(stretches >= 0 && stretches <= kMostStretches, "[clips] stretches is {}, expected 0 to {}",
+             stretches, kMostStretches);
+  LACT_CHECK(valid_share > 0 && valid_share < 1,
+             "[clips] valid_share is {}, expected more than 0 and less than 1", valid_share);
 }
 
 FileClips::FileClips(const FileClipsOptions& options, const ClipShape& shape, uint64_t seed, ClipPart part)

@@ -41,6 +41,8 @@ struct StoryOptions {
 
   /// Throws one sentence for options that cannot be.
   void check() const;
+  /// The same for those that say nothing of length and size, which others may still derive from them.
+  void check_contents() const;
 
   ClipShape shape() const { return {chunks * chunk_frames - first_chunk_short, height, width}; }
   /// The first frame of a chunk; that of chunk `chunks` is the number of frames.

@@ -7,24 +7,34 @@
 
 namespace lact::data {
 
+namespace {
+
+constexpr int64_t kMostChunks = 1 << 16;
+
+void check_between(const char* name, int64_t value, int64_t least, int64_t most) {
+  LACT_CHECK(value >= least && value <= most, "[clips] {} is {}, expected {} to {}", name, value, least,
+             most);
+}
+
+}  // namespace
+
 void StoryOptions::check() const {
-  const auto between = [](const char* name, int64_t value, int64_t least, int64_t most) {
-    LACT_CHECK(value >= least && value <= most, "[clips] {} is {}, expected {} to {}", name, value, least,
-               most);
-  };
-  constexpr int64_t kMost = 1 << 16;
-  between("chunk_frames", chunk_frames, 1, kMost);
-  between("first_chunk_short", first_chunk_short, 0, chunk_frames - 1);
-  between("gap_min", gap_min, 1, kMost);
-  between("gap_max", gap_max, gap_min, kMost);
-  between("chunks", chunks, gap_min + 2, kMost);
-  between("height", height, 16, 4096);
-  between("width", width, 16, 4096);
-  between("things", things, 1, 6);
+  check_contents();
+  check_between("chunk_frames", chunk_frames, 1, kMostChunks);
+  check_between("first_chunk_short", first_chunk_short, 0, chunk_frames - 1);
+  check_between("chunks", chunks, gap_min + 2, kMostChunks);
+  check_between("height", height, 16, 4096);
+  check_between("width", width, 16, 4096);
+  shape().check();
+}
+
+void StoryOptions::check_contents() const {
+  check_between("gap_min", gap_min, 1, kMostChunks);
+  check_between("gap_max", gap_max, gap_min, kMostChunks);
+  check_between("things", things, 1, 6);
   LACT_CHECK(pillars >= 0 && pans >= 0 && pillars + pans <= 1,
              "[clips] pillars is {} and pans {}, expected shares that are 1 together at most", pillars, pans);
   LACT_CHECK(std::isfinite(fps) && fps > 0, "[clips] fps is {}, expected more than 0", fps);
-  shape().check();
 }
 
 int64_t StoryOptions::chunk_begin(int64_t chunk) const {

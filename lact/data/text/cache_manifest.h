@@ -20,7 +20,7 @@ struct CacheSource {
     field("path", path, "the text file");
     field("size", size, "bytes of the file");
     field("modified", modified, "when it was changed last, in nanoseconds since 1970");
-    field("hash", hash, "FNV-1a of the text, unpacked");
+    field("hash", hash, "FNV-1a of its contents, unpacked");
   }
 };
 
@@ -34,7 +34,7 @@ struct CacheManifest {
     field("tokenizer", tokenizer, "its description");
     field("tokenizer_hash", tokenizer_hash, "of the tokenizer's file");
     field("tokens_hash", tokens_hash, "of the token file this belongs to");
-    field("tokens", tokens, "with one end-of-text token for each file");
+    field("tokens", tokens, "with the end-of-text tokens");
     field("text_bytes", text_bytes, "bytes of all texts, unpacked");
     field("sources", sources, "the text files in order");
   }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lact/base/error.h"
-#include "lact/data/text/text_file.h"
+#include "lact/data/text/documents.h"
 #include "lact/data/text/utf8.h"
 
 namespace lact::data {
@@ -74,14 +74,23 @@ void StreamEncoder::encode(std::string_view piece) {
   if (!tokens.empty()) sink_(tokens);
 }
 
-EncodedFile encode_file(const Tokenizer& tokenizer, const std::string& path, const TokenSink& sink,
-                        PieceSizes sizes) {
-  TextFile file(path);
+EncodedFile encode_file(const Tokenizer& tokenizer, const std::string& path, const std::string& text_field,
+                        const TokenSink& sink, const DocumentEnd& on_end, PieceSizes sizes) {
+  Documents documents(path, text_field);
   StreamEncoder encoder(tokenizer, sink, sizes);
-  for (std::string block; file.next(block);) encoder.push(block);
-  LACT_CHECK(file.bytes() > 0, "{}: the file is empty", path);
-  encoder.finish();
-  return {file.bytes(), file.hash()};
+  uint64_t all_bytes = 0;
+  while (documents.next_document()) {
+    uint64_t bytes = 0;
+    for (std::string part; documents.next(part);) {
+      bytes += part.size();
+      encoder.push(part);
+    }
+    encoder.finish();
+    all_bytes += bytes;
+    if (on_end) on_end(bytes);
+  }
+  LACT_CHECK(all_bytes > 0, "{}: the file is empty", path);
+  return {all_bytes, documents.hash()};
 }
 
 }  // namespace lact::data

@@ -42,12 +42,15 @@ class StreamEncoder {
 };
 
 struct EncodedFile {
-  uint64_t bytes;    ///< of the text
-  std::string hash;  ///< of the text, see TextFile
+  uint64_t bytes;    ///< of the text of all documents
+  std::string hash;  ///< of the file's contents, see Documents
 };
 
-/// Gives the tokens of a text file to `sink`, piece by piece. An empty file is an error.
-EncodedFile encode_file(const Tokenizer& tokenizer, const std::string& path, const TokenSink& sink,
-                        PieceSizes sizes = {});
+using DocumentEnd = std::function<void(uint64_t text_bytes)>;
+
+/// Gives the tokens of a text file to `sink`, piece by piece, and says where a document ends. A file without
+/// text is an error.
+EncodedFile encode_file(const Tokenizer& tokenizer, const std::string& path, const std::string& text_field,
+                        const TokenSink& sink, const DocumentEnd& on_end = {}, PieceSizes sizes = {});
 
 }  // namespace lact::data

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <unordered_set>
 
 #include "lact/base/error.h"
@@ -16,6 +17,7 @@ namespace {
 using Kind = SentencePieceModel::Kind;
 
 constexpr size_t kMaxPieces = size_t{1} << 24;
+constexpr size_t kLongestPiece = 4096;  // SentencePiece's own are of 512 characters at most
 
 /// In quotes and on one line, whatever it holds. `text` is valid UTF-8.
 std::string in_quotes(const std::string& text) { return options::Json(text).dump(); }
@@ -32,6 +34,8 @@ SentencePieceModel::Piece parse_piece(std::string_view message, const std::strin
     }
   }
   LACT_CHECK(!piece.text.empty(), "{}: a piece is empty", name);
+  LACT_CHECK(piece.text.size() <= kLongestPiece, "{}: a piece has {} bytes, expected at most {}", name,
+             piece.text.size(), kLongestPiece);
   LACT_CHECK(!find_invalid_utf8(piece.text), "{}: a piece is not valid UTF-8", name);
   LACT_CHECK(std::isfinite(piece.score), "{}: the score of piece {} is not a finite number", name,
              in_quotes(piece.text));
@@ -125,8 +129,15 @@ void index_pieces(const std::string& name, const std::string& end_of_sentence, S
 }  // namespace
 
 size_t SentencePieceModel::user_symbol_at(std::string_view text) const {
-  for (size_t length = std::min(longest_user_symbol, text.size()); length > 0; --length) {
-    if (user_symbols.find(text.substr(0, length)) != user_symbols.end()) return length;
+  std::string_view prefix = text.substr(0, longest_user_symbol);
+  while (!prefix.empty()) {
+    const auto behind = user_symbols.upper_bound(prefix);
+    if (behind == user_symbols.begin()) return 0;
+    const std::string& symbol = *std::prev(behind);
+    if (prefix.starts_with(symbol)) return symbol.size();
+    // A longer beginning of `prefix` would stand between the symbol and `prefix`, where there is none.
+    const auto apart = std::mismatch(prefix.begin(), prefix.end(), symbol.begin(), symbol.end()).first;
+    prefix = prefix.substr(0, size_t(apart - prefix.begin()));
   }
   return 0;
 }

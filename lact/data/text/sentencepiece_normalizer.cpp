@@ -12,6 +12,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the compiled rules are little endian");
 
+// Unicode's own longest has 33 bytes. Without a limit every letter of a text could become a megabyte.
+constexpr size_t kLongestReplacement = 256;
+
 // A unit of the double array, as the Darts-clone library packs it.
 bool has_value(uint32_t unit) { return ((unit >> 8) & 1) != 0; }
 uint32_t value_of(uint32_t unit) { return unit & 0x7FFFFFFFu; }
@@ -37,6 +40,13 @@ SentencePieceNormalizer::SentencePieceNormalizer(const SentencePieceModel& model
   std::memcpy(trie_.data(), map.data() + sizeof(trie_bytes), trie_bytes);
   replacements_ = map.substr(sizeof(trie_bytes) + trie_bytes);
   LACT_CHECK(replacements_.back() == '\0', "{}: the normalisation rules do not end with a NUL", name);
+  for (size_t begin = 0; begin < replacements_.size();) {
+    const size_t end = replacements_.find('\0', begin);
+    LACT_CHECK(end - begin <= kLongestReplacement,
+               "{}: a normalisation rule puts {} bytes for a character, expected at most {}", name,
+               end - begin, kLongestReplacement);
+    begin = end + 1;
+  }
 }
 
 SentencePieceNormalizer::Replaced SentencePieceNormalizer::longest_rule(std::string_view text) const {

@@ -1,10 +1,7 @@
 #include "lact/data/text/text_file.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -16,48 +13,73 @@ namespace lact::data {
 
 namespace fs = std::filesystem;
 
-// zlib reads a file without the magic of gzip as it is, so both kinds take the same path.
-struct TextFile::Stream {
-  explicit Stream(gzFile opened) : file(opened) {}
-  ~Stream() { gzclose_r(file); }
-  gzFile file;
-};
-
-TextFile::TextFile(const std::string& path, size_t block_bytes) : path_(path), block_bytes_(block_bytes) {
+TextFile::TextFile(const std::string& path, size_t block_bytes)
+    : path_(path), block_bytes_(block_bytes), file_(path) {
   LACT_ASSERT(block_bytes > 0);
-  io::regular_file_size(path);
-  errno = 0;
-  const gzFile file = gzopen(path.c_str(), "rb");
-  LACT_CHECK(file != nullptr, "{}: cannot be opened for reading: {}", path,
-             std::generic_category().message(errno));
-  stream_ = std::make_unique<Stream>(file);
 }
 
-TextFile::~TextFile() = default;
-
 bool TextFile::next(std::string& block) {
-  block.resize(block_bytes_);
-  const int count = gzread(stream_->file, block.data(), static_cast<unsigned>(block_bytes_));
-  int error = Z_OK;
-  gzerror(stream_->file, &error);
-  // A file that ends too early gives what it has first; the error stays and is seen here.
-  LACT_CHECK(error != Z_BUF_ERROR, "{}: the gzip file ends in the middle", path_);
-  LACT_CHECK(error != Z_DATA_ERROR, "{}: the gzip file is corrupt", path_);
-  LACT_CHECK(count >= 0, "{}: cannot be read: {}", path_, std::generic_category().message(errno));
-  block.resize(static_cast<size_t>(count));
+  do {
+    if (at_end_) return false;
+    file_.read(block, block_bytes_);
+    check_utf8(block);
+    at_end_ = block.empty();
+    block = cleaned(block);
+  } while (block.empty());
   hash_.update(block);
   bytes_ += block.size();
-  const auto mistake = block.empty() ? validator_.finish() : validator_.push(block);
-  if (mistake) {
-    fail("{}: byte {} (0x{:02x}) is not valid UTF-8", path_, mistake->position, mistake->byte);
+  return true;
+}
+
+void TextFile::check_utf8(std::string_view raw) {
+  if (const auto mistake = raw.empty() ? validator_.finish() : validator_.push(raw)) {
+    // A character that the last block began may be the mistake: it holds no line's end.
+    const auto place = mistake->position - std::min(raw_bytes_, mistake->position);
+    lines_ += uint64_t(std::count(raw.begin(), raw.begin() + ptrdiff_t(place), '\n'));
+    fail("{}: byte {} (0x{:02x}) is not valid UTF-8, in line {}", path_, mistake->position, mistake->byte,
+         lines_);
   }
-  return !block.empty();
+  raw_bytes_ += raw.size();
+  lines_ += uint64_t(std::count(raw.begin(), raw.end(), '\n'));
+}
+
+std::string TextFile::cleaned(std::string_view raw) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  std::string text = std::move(held_);
+  text += raw;
+  held_.clear();
+  const auto hold = [&](size_t begin) {
+    held_ = text.substr(begin);
+    text.resize(begin);
+  };
+  if (at_beginning_) {
+    if (!at_end_ && text.size() < kMark.size() && kMark.starts_with(text)) {
+      hold(0);
+      return text;
+    }
+    if (text.starts_with(kMark)) text.erase(0, kMark.size());
+    at_beginning_ = false;
+  }
+  if (!at_end_ && text.ends_with('\r')) hold(text.size() - 1);
+  unify_line_ends(text);
+  return text;
+}
+
+void unify_line_ends(std::string& text) {
+  size_t kept = text.find("\r\n");
+  if (kept == std::string::npos) return;
+  for (size_t i = kept; i < text.size(); ++i) {
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    text[kept++] = text[i];
+  }
+  text.resize(kept);
 }
 
 namespace {
 
 bool has_text_name(const fs::path& path) {
-  constexpr std::array<std::string_view, 4> kEndings = {".txt", ".text", ".md", ".gz"};
+  constexpr std::array<std::string_view, 7> kEndings = {".txt",    ".text", ".md", ".jsonl",
+                                                        ".ndjson", ".gz",   ".zst"};
   return std::find(kEndings.begin(), kEndings.end(), path.extension().string()) != kEndings.end();
 }
 
@@ -71,7 +93,8 @@ std::vector<std::string> files_below(const std::string& folder) {
       files.push_back(entry->path().string());
   }
   LACT_CHECK(!error, "{}: the folder cannot be read: {}", folder, error.message());
-  LACT_CHECK(!files.empty(), "{}: the folder holds no .txt, .text, .md or .gz file", folder);
+  LACT_CHECK(!files.empty(), "{}: the folder holds no .txt, .text, .md, .jsonl, .ndjson, .gz or .zst file",
+             folder);
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ class TokenArray {
   /// Tokens [begin, begin + count) to `out`.
   void copy(int64_t begin, int64_t count, int64_t* out) const;
 
-  /// Without gaps; each ends with its end_of_text token.
+  /// Without gaps; each ends with its end_of_text token, if it has one.
   const std::vector<TokenRange>& documents() const { return documents_; }
   /// Bytes of the text the tokens were made of.
   int64_t text_bytes() const { return text_bytes_; }
@@ -55,7 +56,8 @@ class TokenArrayWriter {
  public:
   TokenArrayWriter(io::FileWriter& file, int64_t vocabulary_size);
   void append(const std::vector<int32_t>& tokens);
-  void end_document(int32_t end_of_text, uint64_t text_bytes);
+  /// `end_of_text`: the token that ends the document, if one does.
+  void end_document(std::optional<int32_t> end_of_text, uint64_t text_bytes);
   /// Completes the file and gives its hash. Nothing may follow.
   std::string finish();
 

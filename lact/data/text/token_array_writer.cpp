@@ -21,8 +21,8 @@ void TokenArrayWriter::append(const std::vector<int32_t>& tokens) {
   pending_ = kept;
 }
 
-void TokenArrayWriter::end_document(int32_t end_of_text, uint64_t text_bytes) {
-  append({end_of_text});
+void TokenArrayWriter::end_document(std::optional<int32_t> end_of_text, uint64_t text_bytes) {
+  if (end_of_text) append({*end_of_text});
   text_bytes_ += text_bytes;
   document_ends_.push_back(static_cast<uint64_t>(tokens_));
 }

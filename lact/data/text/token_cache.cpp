@@ -55,12 +55,15 @@ class Corpus {
     CacheManifest manifest{tokenizer_.description(), tokenizer_.hash(), "", 0, 0, sources_};
     io::write_file_atomically(tokens_path, [&](io::FileWriter& file) {
       TokenArrayWriter writer(file, tokenizer_.vocabulary_size());
+      const auto end_of_text =
+          options_.format.end_of_text ? std::optional(tokenizer_.end_of_text()) : std::nullopt;
       for (size_t i = 0; i < files_.size(); ++i) {
         tell(fmt::format("tokenising {} ({} of {})", files_[i], i + 1, files_.size()));
-        const EncodedFile encoded = encode_file(
-            tokenizer_, files_[i], [&](const std::vector<int32_t>& tokens) { writer.append(tokens); });
-        writer.end_document(tokenizer_.end_of_text(), encoded.bytes);
-        manifest.sources[i].hash = encoded.hash;
+        manifest.sources[i].hash = encode_file(
+                                       tokenizer_, files_[i], options_.format.text_field,
+                                       [&](const std::vector<int32_t>& tokens) { writer.append(tokens); },
+                                       [&](uint64_t bytes) { writer.end_document(end_of_text, bytes); })
+                                       .hash;
       }
       manifest.tokens_hash = writer.finish();
       manifest.tokens = writer.tokens();
@@ -78,9 +81,14 @@ class Corpus {
     if (options_.on_progress) options_.on_progress(message);
   }
 
-  /// The first path's name and a hash of all sources and the tokenizer, so that corpora share a folder.
+  /// The first path's name and a hash of all sources, the tokenizer and the format, so that corpora share a
+  /// folder.
   std::string cache_name() const {
+    constexpr std::string_view kRules = "2";  // another when the same files and format become other tokens
     Fnv1a key;
+    key.update(kRules);
+    key.update(options_.format.end_of_text ? "with ends" : "without ends");
+    key.update(options_.format.text_field + '\0');
     key.update(tokenizer_.hash());
     for (const auto& source : sources_) key.update(source.path + '\0');
     fs::path first = fs::path(options_.paths.front()).lexically_normal();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "lact/data/text/token_array.h"
 
@@ -20,12 +21,13 @@ class TokenSource {
   virtual int64_t num_sequences(int64_t length) const = 0;
 };
 
-/// Documents packed into one row, cut into sequences at places that move with each epoch and come in a random
-/// order that depends on the seed.
-std::unique_ptr<TokenSource> shuffled_sequences(std::shared_ptr<TokenArray> tokens, TokenRange range,
-                                                uint64_t seed);
+/// The tokens of all ranges packed into one row, cut into sequences at places that move with each epoch and
+/// come in a random order that depends on the seed.
+std::unique_ptr<TokenSource> shuffled_sequences(std::shared_ptr<TokenArray> tokens,
+                                                std::vector<TokenRange> ranges, uint64_t seed);
 
 /// The same row in order, without overlap: for validation.
-std::unique_ptr<TokenSource> consecutive_sequences(std::shared_ptr<TokenArray> tokens, TokenRange range);
+std::unique_ptr<TokenSource> consecutive_sequences(std::shared_ptr<TokenArray> tokens,
+                                                   std::vector<TokenRange> ranges);
 
 }  // namespace lact::data

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string_view>
 
 #include "lact/base/error.h"
+#include "lact/base/format.h"
+#include "lact/base/log.h"
 #include "lact/base/options.h"
-#include "lact/data/text/sentencepiece_library.h"
+#include "lact/data/text/documents.h"
+#include "lact/data/text/line_sample.h"
+#include "lact/data/text/sentencepiece_program.h"
 #include "lact/data/text/text_file.h"
 #include "lact/data/text/utf8.h"
 #include "lact/io/atomic_file.h"
@@ -19,10 +24,14 @@ namespace {
 // SentencePiece skips sentences above 4192 bytes, so longer lines are cut.
 constexpr size_t kSentenceBytes = 4096;
 
-/// The lines of all files one after the other, without those that hold nothing but white space.
+// SentencePiece takes about six times the memory of the text that it gets.
+constexpr size_t kMostTextBytes = size_t(128) << 20;
+
+/// The lines of all documents one after the other, without those that hold nothing but white space.
 class Lines {
  public:
-  explicit Lines(std::vector<std::string> files) : files_(std::move(files)) {}
+  Lines(std::vector<std::string> files, std::string text_field)
+      : files_(std::move(files)), text_field_(std::move(text_field)) {}
 
   bool next(std::string& sentence) {
     do {
@@ -32,25 +41,31 @@ class Lines {
       const size_t length = newline <= kSentenceBytes ? newline : cut(rest);
       sentence = rest.substr(0, length);
       begin_ += std::min(length + (length == newline ? 1 : 0), rest.size());
-      if (sentence.ends_with('\r')) sentence.pop_back();
     } while (sentence.find_first_not_of(" \t\r\f\v") == std::string::npos);
     return true;
   }
 
  private:
-  /// Holds enough text for a sentence, or all that is left of the file; false after the last file.
+  /// Holds enough text for a sentence, or all that is left of the document; false after the last one.
   bool fill() {
     while (pending_.size() - begin_ <= kSentenceBytes) {
-      if (file_ == nullptr) {
+      if (!in_document_) {
         if (begin_ < pending_.size()) return true;
-        if (index_ == files_.size()) return false;
-        file_ = std::make_unique<TextFile>(files_[index_++]);
+        if (!next_document()) return false;
       }
-      std::string block;
-      if (!file_->next(block)) file_.reset();
+      std::string part;
+      in_document_ = documents_->next(part);
       pending_.erase(0, begin_);
       begin_ = 0;
-      pending_ += block;
+      pending_ += part;
+    }
+    return true;
+  }
+
+  bool next_document() {
+    while (documents_ == nullptr || !documents_->next_document()) {
+      if (index_ == files_.size()) return false;
+      documents_ = std::make_unique<Documents>(files_[index_++], text_field_);
     }
     return true;
   }
@@ -63,8 +78,10 @@ class Lines {
   }
 
   std::vector<std::string> files_;
+  std::string text_field_;
   size_t index_ = 0;  // of the next file
-  std::unique_ptr<TextFile> file_;
+  std::unique_ptr<Documents> documents_;
+  bool in_document_ = false;
   std::string pending_;
   size_t begin_ = 0;  // of what is not given yet in pending_
 };
@@ -79,8 +96,8 @@ void check(const TrainTokenizerOptions& options) {
              options.pieces.max_sentences);
 }
 
-std::unordered_map<std::string, std::string> settings_of(const TrainTokenizerOptions& options) {
-  std::unordered_map<std::string, std::string> settings = {
+std::map<std::string, std::string> settings_of(const TrainTokenizerOptions& options) {
+  std::map<std::string, std::string> settings = {
       {"model_type", std::string(options::word_of(options.pieces.model_type))},
       {"vocab_size", std::to_string(options.pieces.vocabulary_size)},
       {"byte_fallback", options.pieces.byte_fallback ? "true" : "false"},
@@ -93,7 +110,6 @@ std::unordered_map<std::string, std::string> settings_of(const TrainTokenizerOpt
       {"remove_extra_whitespaces", "false"},
       {"allow_whitespace_only_pieces", "true"},
       {"num_threads", "4"},  // fixed, as the sums of unigram training depend on it
-      {"minloglevel", "3"},
   };
   if (!options.pieces.byte_fallback) settings["user_defined_symbols"] = "\n";
   return settings;
@@ -116,37 +132,30 @@ std::unordered_map<std::string, std::string> settings_of(const TrainTokenizerOpt
     fail("{}: the vocabulary size is {}, but the characters of the text and the special pieces need {}",
          options.output, options.pieces.vocabulary_size, least);
   }
-  std::string line = mistake;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  fail("{}: no tokenizer can be trained on this text: {}", options.output, line);
+  fail("{}: no tokenizer can be trained on this text: {}", options.output, mistake);
 }
 
 }  // namespace
 
 void train_sentencepiece(const TrainTokenizerOptions& options) {
   check(options);
-  Lines lines(find_text_files(options.files));
-  // SentencePiece stops the whole program when it gets no text.
-  std::string first;
-  LACT_CHECK(lines.next(first), "{}: no tokenizer can be trained: the text is empty", options.output);
-  bool has_first = true;
+  Lines lines(find_text_files(options.files), options.format.text_field);
+  LineSample sample(kMostTextBytes);
+  for (std::string line; lines.next(line);) sample.add(std::move(line));
+  LACT_CHECK(sample.num_kept() > 0, "{}: no tokenizer can be trained: the text is empty", options.output);
+  if (sample.num_kept() < sample.num_seen())
+    log::info("trains on {} of {} lines, chosen at random: {}", sample.num_kept(), sample.num_seen(),
+              format_bytes(double(sample.bytes())));
+  size_t given = 0;
   const TrainedModel model = train_with_sentencepiece(settings_of(options), [&](std::string& sentence) {
-    if (!has_first) return lines.next(sentence);
-    has_first = false;
-    sentence = first;
+    if (given == sample.num_kept()) return false;
+    sentence = sample.take(given++);
     return true;
   });
   if (!model.mistake.empty()) explain(model.mistake, options);
   io::write_file_atomically(options.output, [&](io::FileWriter& writer) { writer.write(model.bytes); });
 }
 
-std::string why_no_training() {
-  try {
-    load_sentencepiece();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
+std::string why_no_training() { return why_no_sentencepiece(); }
 
 }  // namespace lact::data

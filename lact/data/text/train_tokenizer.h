@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "lact/data/text/text_format.h"
+
 namespace lact::data {
 
 enum class PieceModel { bpe, unigram };
@@ -36,14 +38,15 @@ struct PieceOptions {
 };
 
 struct TrainTokenizerOptions {
-  std::vector<std::string> files;  ///< text files or folders, plain or gzip
+  std::vector<std::string> files;  ///< see find_text_files
+  TextFormat format;               ///< documents are not told apart: only the text field counts
   std::string output;              ///< the model file to write
   PieceOptions pieces;
 };
 
 /// Lines are sentences, so no piece holds a newline; byte fallback, or else a symbol of its own, stands for
-/// it. Unknown is 0, begin 1, end 2. The same text gives the same model.
-/// Needs the system's SentencePiece library.
+/// it. Unknown is 0, begin 1, end 2. The same text gives the same model. Of more than 128 MB of text,
+/// unpacked, so much is taken, chosen at random line by line. Needs SentencePiece's program.
 void train_sentencepiece(const TrainTokenizerOptions& options);
 
 /// Why no tokenizer can be trained on this machine; "" if one can.

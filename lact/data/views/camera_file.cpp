@@ -1,6 +1,7 @@
 #include "lact/data/views/camera_file.h"
 
 #include <cmath>
+#include <utility>
 
 #include "lact/base/error.h"
 #include "lact/data/views/pose.h"
@@ -10,13 +11,22 @@
 
 namespace lact::data {
 
+namespace {
+
+// Beyond these, rays in float32 are no longer numbers, or no longer different.
+constexpr double kShortestFocal = 1e-3, kLongestFocal = 1e8, kFarthestCentre = 1e8;
+
+}  // namespace
+
 void check_intrinsics(const Camera& camera, const std::string& where) {
-  for (const double focal : {camera.fx, camera.fy})
-    LACT_CHECK(std::isfinite(focal) && focal > 0, "{}: the focal length is {}, expected a number above 0",
-               where, focal);
-  for (const double centre : {camera.cx, camera.cy})
-    LACT_CHECK(std::isfinite(centre), "{}: the centre of the picture is at {}, expected a finite number",
-               where, centre);
+  for (const auto& [name, focal] : {std::pair{"fx", camera.fx}, {"fy", camera.fy}})
+    LACT_CHECK(focal >= kShortestFocal && focal <= kLongestFocal,
+               "{}: the focal length is {} ({}), expected {} to {:g} pixels", where, focal, name,
+               kShortestFocal, kLongestFocal);
+  for (const auto& [name, centre] : {std::pair{"cx", camera.cx}, {"cy", camera.cy}})
+    LACT_CHECK(std::abs(centre) <= kFarthestCentre,
+               "{}: the centre of the picture is at {} ({}), expected {:g} to {:g} pixels", where, centre,
+               name, -kFarthestCentre, kFarthestCentre);
   io::check_image_size(where, camera.height, camera.width);
 }
 

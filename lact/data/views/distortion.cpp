@@ -74,6 +74,11 @@ bool is_filled(const Camera& camera, const Distortion& lens, double zoom) {
   return !folds_within(lens, farthest);
 }
 
+/// From 0 to `last`; 0 also for NaN.
+double within(double place, int64_t last) {
+  return place > 0 ? std::min(place, static_cast<double>(last)) : 0.0;
+}
+
 uint8_t nearest_byte(float value) { return static_cast<uint8_t>(value + 0.5f); }
 
 /// The pixels of [H, W, channels], continued beyond the border.
@@ -84,8 +89,7 @@ struct BilinearPicture {
 
   /// At (u, v) between pixel centres; colours are weighed by alpha.
   void sample(double u, double v, uint8_t* result) const {
-    const double x = std::clamp(u - 0.5, 0.0, static_cast<double>(width - 1));
-    const double y = std::clamp(v - 0.5, 0.0, static_cast<double>(height - 1));
+    const double x = within(u - 0.5, width - 1), y = within(v - 0.5, height - 1);
     const auto left = static_cast<int64_t>(x), top = static_cast<int64_t>(y);
     const int64_t right = std::min(left + 1, width - 1), bottom = std::min(top + 1, height - 1);
     const auto across = static_cast<float>(x - static_cast<double>(left));

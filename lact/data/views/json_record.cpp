@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/io/image.h"
 #include "lact/io/regular_file.h"
 
@@ -12,16 +13,15 @@ namespace lact::data {
 namespace {
 
 constexpr uint64_t kMaxCameraFileBytes = uint64_t{256} << 20;
-constexpr size_t kLongestShownValue = 60, kMostShownItems = 8;
+constexpr size_t kMostShownItems = 8;
 
-/// Nested values are named, not shown: writing them out would recurse as deep as the file nests them.
+/// Nested values are named, not shown.
 std::string shown_value(const options::Json& value) {
   const bool flat =
       std::all_of(value.begin(), value.end(), [](const auto& item) { return item.is_primitive(); });
   if (!flat || value.size() > kMostShownItems)
     return fmt::format("{} of {} entries", value.is_array() ? "a list" : "an object", value.size());
-  const std::string text = value.dump(-1, ' ', false, options::Json::error_handler_t::replace);
-  return text.size() > kLongestShownValue ? fmt::format("{}...", text.substr(0, kLongestShownValue)) : text;
+  return shown_json(value);
 }
 
 }  // namespace

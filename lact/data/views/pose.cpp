@@ -9,6 +9,7 @@ namespace lact::data {
 namespace {
 
 constexpr double kRotationTolerance = 1e-2;
+constexpr double kFarthest = 1e9;  // float32 squares it and more without overflow
 
 double determinant(const Pose& m) {
   return m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
@@ -79,6 +80,10 @@ void check_pose(const Pose& pose, const std::string& where) {
                  where, i, j, product, i == j ? 1 : 0);
     }
   }
+  for (int i = 0; i < 3; ++i)
+    LACT_CHECK(std::abs(pose[i][3]) <= kFarthest,
+               "{} has the position {:.4g}, expected coordinates within {:g}", where,
+               fmt::join(column(pose, 3), " "), kFarthest);
   LACT_CHECK(determinant(pose) > 0, "{} mirrors the scene, expected a rotation (determinant 1, not -1)",
              where);
 }

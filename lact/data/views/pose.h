@@ -27,7 +27,7 @@ Point sum(const Point& a, const Point& b);
 Point difference(const Point& a, const Point& b);
 
 /// Throws a sentence that begins with `where` unless the matrix is finite, turns without stretching or
-/// mirroring (to 1 %) and has the last row 0 0 0 1.
+/// mirroring (to 1 %), has the last row 0 0 0 1 and a position whose numbers float32 can work with.
 void check_pose(const Pose& pose, const std::string& where);
 
 /// OpenCV's axes (x right, y down, z forward) at `position`, looking at `target` with `up` upwards.

@@ -39,10 +39,7 @@ at::Tensor resize_and_crop(const at::Tensor& image, int64_t height, int64_t widt
   LACT_CHECK(image.defined() && image.dim() == 3, "[resize_and_crop] the image has {} dimensions, expected 3",
              image.defined() ? image.dim() : 0);
   const CoverAndCrop plan = cover_and_crop(image.size(0), image.size(1), height, width);
-  return ops::resize_lanczos(image, plan.height, plan.width)
-      .narrow(0, plan.top, height)
-      .narrow(1, plan.left, width)
-      .contiguous();
+  return ops::resize_lanczos(image, {plan.height, plan.top, height}, {plan.width, plan.left, width});
 }
 
 Camera resize_and_crop(const Camera& camera, int64_t height, int64_t width) {

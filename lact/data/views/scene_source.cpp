@@ -11,6 +11,9 @@ SceneSource::SceneSource(const SceneSourceConfig& config, ScenePart part)
   LACT_CHECK(mesh_share_ >= 0 && mesh_share_ <= 1, "mesh_share is {}, expected 0 to 1", mesh_share_);
   LACT_CHECK(mesh_share_ == 0 || !config.meshes.empty(),
              "mesh_share is {}, but no meshes are given: name OBJ files or a folder of them", mesh_share_);
+  constexpr int64_t kMostMeshes = 1 << 20;
+  LACT_CHECK(config.holdout >= 0 && config.holdout <= kMostMeshes, "holdout is {}, expected 0 to {}",
+             config.holdout, kMostMeshes);
   std::vector<MeshFile> files;
   if (!config.meshes.empty()) {
     files = split_mesh_files(find_mesh_files(config.meshes), part == ScenePart::kHoldout, config.holdout,

@@ -112,7 +112,9 @@ void TestOptions::check() const {
 
 std::vector<TestCase> procedural_cases(int64_t scenes, const TestOptions& options) {
   options.check();
-  LACT_CHECK(scenes >= 0, "[test scenes] {} scenes are asked for, expected 0 or more", scenes);
+  constexpr int64_t kMostScenes = 1 << 20;
+  LACT_CHECK(scenes >= 0 && scenes <= kMostScenes, "[test scenes] {} scenes are asked for, expected 0 to {}",
+             scenes, kMostScenes);
   const auto source = std::make_shared<SceneSource>(SceneSourceConfig{}, ScenePart::kHoldout);
   std::vector<TestCase> cases;
   for (int64_t i = 0; i < scenes; ++i) {

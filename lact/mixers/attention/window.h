@@ -3,12 +3,13 @@
 #pragma once
 
 #include "lact/mixers/attention/heads.h"
+#include "lact/ops/attention/kept_tokens.h"
 
 namespace lact::attention {
 
 /// Keys (normed and rotated) and values from position `first` on; [B, T, H, D].
 struct AttentionState : State {
-  at::Tensor k, v;
+  ops::KeptTokens k, v;
   int64_t first = 0;
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
@@ -22,8 +23,15 @@ class WindowAttention : public Core, public nn::Recomputes {
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) override;
 
+  /// How states that begin from now on keep keys and values. Other than `automatic` for inference only.
+  void set_cache(ops::CacheFormat format) { cache_ = format; }
+
  private:
   Heads heads_;
+  ops::CacheFormat cache_ = ops::CacheFormat::automatic;
 };
+
+/// Of every window attention below the module.
+void set_cache_below(torch::nn::Module& module, ops::CacheFormat format);
 
 }  // namespace lact::attention

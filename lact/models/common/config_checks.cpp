@@ -8,6 +8,14 @@ namespace lact::models {
 
 namespace {
 
+/// It has converged to rounding long before.
+constexpr int64_t kMostNewtonSchulzSteps = 100;
+
+/// An epsilon that is not in use may be 0.
+void check_epsilon(const std::string& path, double value, bool used) {
+  used ? check_positive(path, value) : check_not_negative(path, value);
+}
+
 void check_rope(const std::string& path, int64_t num_heads, int64_t model_dim, const ops::RopeOptions& rope) {
   const int64_t width = model_dim / num_heads;
   LACT_CHECK(
@@ -17,23 +25,18 @@ void check_rope(const std::string& path, int64_t num_heads, int64_t model_dim, c
   check_positive(path + ".base", rope.base);
 }
 
-void check_projection(const std::string& path, const ProjectionConfig& config) {
-  if (config.qk_norm) check_positive(path + ".qk_norm_epsilon", config.qk_norm_epsilon);
-  LACT_CHECK(config.conv_width >= 0 && config.conv_width <= 64,
-             "[config] {}.conv_width is {}, expected 0 to 64", path, config.conv_width);
-}
-
 void check_attention(const std::string& path, int64_t model_dim, const attention::AttentionConfig& config) {
   check_heads(path + ".num_heads", config.num_heads, model_dim);
-  if (config.head_norm) check_positive(path + ".head_norm_epsilon", config.head_norm_epsilon);
+  check_epsilon(path + ".head_norm_epsilon", config.head_norm_epsilon, config.head_norm);
   if (config.rope) check_rope(path + ".rope", config.num_heads, model_dim, *config.rope);
 }
 
 void check_update(const std::string& path, const ttt::UpdateRule& update) {
-  LACT_CHECK(update.newton_schulz.steps >= 0, "[config] {}.newton_schulz.steps is {}, expected 0 or more",
-             path, update.newton_schulz.steps);
-  LACT_CHECK(update.norm_epsilon >= 0, "[config] {}.norm_epsilon is {}, expected 0 or more", path,
-             update.norm_epsilon);
+  LACT_CHECK(update.newton_schulz.steps >= 0 && update.newton_schulz.steps <= kMostNewtonSchulzSteps,
+             "[config] {}.newton_schulz.steps is {}, expected 0 to {}", path, update.newton_schulz.steps,
+             kMostNewtonSchulzSteps);
+  check_not_negative(path + ".newton_schulz.epsilon", update.newton_schulz.epsilon);
+  check_not_negative(path + ".norm_epsilon", update.norm_epsilon);
 }
 
 void check_memory(const std::string& path, int64_t model_dim, const ttt::LactConfig& config) {
@@ -50,6 +53,11 @@ void check_memory(const std::string& path, int64_t model_dim, const ttt::LactCon
                "[config] {}.rate_channels is {}, expected 1 or the {} input channels of {}", path,
                config.rate_channels, matrix.in, matrix.name);
   }
+  // Also where they are not in use.
+  check_not_negative(path + ".rope.base", config.rope.base);
+  LACT_CHECK(config.rope_heads >= 0 && config.rope_heads <= kMostChannels,
+             "[config] {}.rope_heads is {}, expected 0 (as many as num_heads) to {}", path, config.rope_heads,
+             kMostChannels);
   const auto& steps = config.prepare_qk;
   if (std::find(steps.begin(), steps.end(), ttt::Preparation::rope) != steps.end()) {
     const int64_t heads = config.rope_heads == 0 ? config.num_heads : config.rope_heads;
@@ -61,6 +69,9 @@ void check_memory(const std::string& path, int64_t model_dim, const ttt::LactCon
              config.initial_weights.rank);
   check_positive(path + ".initial_weights.gain", config.initial_weights.gain);
   check_positive(path + ".base_rate", config.base_rate);
+  check_not_negative(path + ".l2_epsilon", config.l2_epsilon);
+  check_not_negative(path + ".output_norm_epsilon", config.output_norm_epsilon);
+  check_not_negative(path + ".output_factor", config.output_factor);
   check_update(path + ".update", config.update);
 }
 
@@ -71,13 +82,25 @@ void check_size(const std::string& path, int64_t value, int64_t largest) {
 }
 
 void check_positive(const std::string& path, double value) {
-  LACT_CHECK(value > 0, "[config] {} is {}, expected a positive number", path, value);
+  LACT_CHECK(value > 0 && value <= kLargestNumber, "[config] {} is {}, expected a positive number up to {:g}",
+             path, value, kLargestNumber);
+}
+
+void check_not_negative(const std::string& path, double value) {
+  LACT_CHECK(value >= 0 && value <= kLargestNumber, "[config] {} is {}, expected 0 to {:g}", path, value,
+             kLargestNumber);
 }
 
 void check_heads(const std::string& path, int64_t num_heads, int64_t model_dim) {
   check_size(path, num_heads);
   LACT_CHECK(model_dim % num_heads == 0, "[config] {} is {}, which does not divide model_dim {}", path,
              num_heads, model_dim);
+}
+
+void check_projection(const std::string& path, const ProjectionConfig& config) {
+  check_epsilon(path + ".qk_norm_epsilon", config.qk_norm_epsilon, config.qk_norm);
+  LACT_CHECK(config.conv_width >= 0 && config.conv_width <= 64,
+             "[config] {}.conv_width is {}, expected 0 to 64", path, config.conv_width);
 }
 
 void check_norm(const std::string& path, const nn::NormOptions& options) {

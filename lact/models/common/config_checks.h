@@ -16,13 +16,17 @@ namespace lact::models {
 inline constexpr int64_t kMostChannels = 1 << 20;
 inline constexpr int64_t kMostLayers = 1 << 12;
 inline constexpr int64_t kLargestPatch = 1 << 10;
+inline constexpr int64_t kMostTokens = 1 << 30;  ///< of a chunk or a window
+inline constexpr double kLargestNumber = 1e12;
 
 /// 1 .. largest
 void check_size(const std::string& path, int64_t value, int64_t largest = kMostChannels);
 
 void check_positive(const std::string& path, double value);
+void check_not_negative(const std::string& path, double value);
 
 void check_norm(const std::string& path, const nn::NormOptions& options);
+void check_projection(const std::string& path, const ProjectionConfig& config);
 void check_feed_forward(const std::string& path, const nn::FeedForwardOptions& options);
 void check_layer(const std::string& path, int64_t model_dim, const HybridLayerConfig& config);
 void check_layer(const std::string& path, int64_t model_dim, const LactLayerConfig& config);

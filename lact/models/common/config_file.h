@@ -7,6 +7,16 @@
 
 namespace lact::models {
 
+/// Runs something that is about a file, which its errors then name.
+template <class Action>
+auto about_file(const std::string& file, Action&& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    fail("{}: {}", file, error.what());
+  }
+}
+
 /// The "model_type" and the "model" of a folder's config.json.
 struct ConfigFile {
   std::string file, type;
@@ -25,12 +35,10 @@ Config read_config_of(const std::string& folder, const std::string& type, const 
   LACT_CHECK(found.type == type, "{}: model_type is {}, expected {}, so it is no {}", found.file, found.type,
              type, what);
   Config config;
-  try {
+  about_file(found.file, [&] {
     options::read(found.model, config, "model");
     config.check();
-  } catch (const Error& error) {
-    fail("{}: {}", found.file, error.what());
-  }
+  });
   return config;
 }
 

@@ -75,6 +75,7 @@ FastWeightCost fast_weight_cost(int64_t model_dim, const ttt::LactConfig& config
   double iteration = 0;
   for (const auto& shape : matrix_shapes(model_dim, config)) {
     const bool low_rank = rank > 0 && shape.reads_tokens;
+    if (cost.num_matrices == 0) cost.hidden_dim = shape.out;
     cost.state += config.num_heads * shape.out * shape.in;
     cost.parameters += config.num_heads * (low_rank ? rank * (shape.out + shape.in) : shape.out * shape.in);
     ++cost.num_matrices;

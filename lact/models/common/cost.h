@@ -33,6 +33,7 @@ struct Surroundings {
 /// count as state.
 struct FastWeightCost {
   int64_t head_dim = 0;
+  int64_t hidden_dim = 0;    ///< rows of the first matrix
   int64_t num_matrices = 0;  ///< of one head
   int64_t state = 0;         ///< elements of all heads' matrices
   int64_t parameters = 0;    ///< learned initial weights: as many, or fewer with low rank
@@ -43,6 +44,13 @@ struct FastWeightCost {
   /// Tokens of a chunk for which Muon costs as much as update and apply. SwiGLU with square matrices: 5
   /// head_dim. The paper's 5/3 head_dim counts Muon on one of the three matrices.
   double break_even_chunk() const { return muon_flops / (update_flops + apply_flops); }
+
+  /// Paper eq. 3: operations per byte of the product of a fast-weight matrix and `chunk` tokens, if matrix,
+  /// tokens and result are moved once in bfloat16. At most head_dim / 2 for square matrices, and the chunk.
+  double compute_to_memory(double chunk) const {
+    const auto rows = double(hidden_dim), cols = double(head_dim);
+    return 2 * rows * cols * chunk / (2 * (rows * cols + chunk * (rows + cols)));
+  }
 };
 
 FastWeightCost fast_weight_cost(int64_t model_dim, const ttt::LactConfig& config);

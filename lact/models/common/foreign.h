@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "lact/base/fnv.h"
+
 namespace lact::models {
 
 struct ForeignTensor {
@@ -48,17 +50,35 @@ bool covers(const ForeignNames& names, const torch::nn::Module& module);
 /// Our own names, unchanged.
 ForeignNames own_names(const torch::nn::Module& module);
 
-/// Copies every tensor into its parameter. Throws, naming `file` and the tensor, if one is missing, unknown
-/// or has the wrong shape, or if a parameter of ours gets no value; nothing is changed then.
+/// Copies every tensor into its parameter. Throws, naming `file` and the tensor, if one is missing, unknown,
+/// has the wrong shape or holds infinity or NaN, or if a parameter of ours gets no value; nothing is changed
+/// then.
 void load_foreign(torch::nn::Module& module, const ForeignNames& names,
                   const std::map<std::string, at::Tensor>& tensors, const std::string& file);
 
-/// The same for a new model whose own values are of no use: they are freed before `read` takes memory for the
-/// tensors, and tensors that differ only in name become the parameters.
-void adopt_foreign(torch::nn::Module& module, const ForeignNames& names, const std::string& file,
-                   const std::function<std::map<std::string, at::Tensor>()>& read);
+/// Called with a parameter as soon as it has its values, in the file's type. Returns whether the module keeps
+/// them in another form from now on, so that there is no such parameter any more.
+using TakeOver = std::function<bool(const std::string& name, const at::Tensor& parameter)>;
 
-/// 16 hexadecimal digits that differ when any parameter, its name or `config` differs.
+/// The same for a module without values (nn::make_uninitialised): tensors that differ only in name become the
+/// parameters, in the parameter's type; nothing is copied that is not joined or converted. One parameter
+/// after the other, and the tensors of one are let go before the next. A module that is left by an exception
+/// has only some of its values.
+void adopt_foreign(torch::nn::Module& module, const ForeignNames& names, const std::string& file,
+                   std::map<std::string, at::Tensor> tensors, const TakeOver& take_over = {});
+
+/// 16 hexadecimal digits that differ when any parameter, its name or the config differs. Parameters are added
+/// in the order of named_parameters; one of the file's type counts as it is in its own `type`.
+class Fingerprint {
+ public:
+  explicit Fingerprint(const std::string& config) { hash_.update(config); }
+  void add(const std::string& name, const at::Tensor& values, at::ScalarType type = at::kFloat);
+  std::string hex() const { return hash_.hex(); }
+
+ private:
+  Fnv1a hash_;
+};
+
 std::string fingerprint_of(const torch::nn::Module& module, const std::string& config);
 
 }  // namespace lact::models

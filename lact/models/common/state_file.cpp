@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/io/finite.h"
 
 namespace lact::models {
 
@@ -18,6 +19,8 @@ struct StateCollector : StateVisitor {
   }
 };
 
+constexpr int64_t kLargestCount = int64_t(1) << 48;  // of tokens, chunks: sums of a few stay far from 2^63
+
 struct StateFiller : StateVisitor {
   StateReader& reader;
   const std::string& path;
@@ -29,10 +32,29 @@ struct StateFiller : StateVisitor {
     if (token_dim >= 0 && read.dim() == value.dim()) expected[size_t(token_dim)] = read.size(token_dim);
     value = reader.take(name, expected).to(value.options());
   }
+  /// Whatever format the file has them in, the state keeps its own.
+  void tokens(const std::string& name, ops::KeptTokens& value) override {
+    const bool bytes = value.scales.defined();
+    const at::Tensor& read = reader.find(name);
+    if (read.scalar_type() != at::kChar) {
+      at::Tensor wide = at::empty(value.numbers.sizes(), bytes ? at::kFloat : value.numbers.scalar_type());
+      tensor(name, wide, 1);
+      value = bytes ? ops::keep(wide, ops::CacheFormat::int8) : ops::KeptTokens{wide, {}};
+      return;
+    }
+    std::vector<int64_t> expected = value.numbers.sizes().vec();
+    if (read.dim() == value.numbers.dim()) expected[1] = read.size(1);
+    LACT_CHECK(read.sizes() == expected, "{}: tensor {} has shape {}, expected {}", path, name,
+               read.sizes().vec(), expected);
+    const ops::KeptTokens kept = {read,
+                                  reader.take(name + "_scales", {expected.begin(), expected.end() - 1})};
+    value = bytes ? kept : ops::KeptTokens{ops::widened(kept, value.numbers.scalar_type()), {}};
+  }
   void number(const std::string& name, int64_t& value) override {
     const at::Tensor& read = reader.find(name);
-    LACT_CHECK(read.scalar_type() == at::kLong && read.numel() == 1 && read.item<int64_t>() >= 0,
-               "{}: {} is not a count", path, name);
+    const bool is_count = read.scalar_type() == at::kLong && read.numel() == 1 && read.item<int64_t>() >= 0 &&
+                          read.item<int64_t>() <= kLargestCount;
+    LACT_CHECK(is_count, "{}: {} is not a count", path, name);
     value = read.item<int64_t>();
   }
 };
@@ -76,8 +98,8 @@ at::Tensor StateReader::take(const std::string& name, const std::vector<int64_t>
   const at::Tensor& read = find(name);
   LACT_CHECK(read.sizes() == shape, "{}: tensor {} has shape {}, expected {}", path_, name,
              read.sizes().vec(), shape);
-  LACT_CHECK(read.is_floating_point() && at::isfinite(read).all().item<bool>(),
-             "{}: tensor {} is not made of finite numbers", path_, name);
+  LACT_CHECK(read.is_floating_point() && io::all_finite(read), "{}: tensor {} is not made of finite numbers",
+             path_, name);
   return read;
 }
 

@@ -1,6 +1,9 @@
 #include "lact/models/lm/config.h"
 
+#include <algorithm>
+
 #include "lact/base/error.h"
+#include "lact/base/log.h"
 #include "lact/models/common/config_checks.h"
 
 namespace lact::models {
@@ -40,10 +43,23 @@ void LmConfig::check() const {
   check_layer("layer", model_dim, layer);
   check_feed_forward("feed_forward", feed_forward);
   check_norm("norm", norm);
-  check_positive("chunk_size", double(chunk_size));
-  check_positive("window_size", double(window_size));
+  check_size("chunk_size", chunk_size, kMostTokens);
+  check_size("window_size", window_size, kMostTokens);
   check_positive("init_std", init_std);
-  LACT_CHECK(embedding_std >= 0, "[config] embedding_std is {}, expected 0 or more", embedding_std);
+  check_not_negative("embedding_std", embedding_std);
+}
+
+int64_t LmConfig::unseen_tokens() const {
+  return layer.memory_kind == MemoryKind::none ? 0 : std::max<int64_t>(0, chunk_size - window_size);
+}
+
+void warn_of_unseen_tokens(const LmConfig& config, const std::string& place) {
+  if (config.unseen_tokens() == 0) return;
+  log::warn(
+      "{}: window_size {} is smaller than chunk_size {}: up to {} tokens that have left the window are not "
+      "yet in the "
+      "memory and are seen by nobody",
+      place, config.window_size, config.chunk_size, config.unseen_tokens());
 }
 
 ModelCost cost(const LmConfig& config) {

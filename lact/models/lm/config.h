@@ -47,7 +47,14 @@ struct LmConfig {
 
   /// Throws one sentence for sizes that cannot work.
   void check() const;
+
+  /// Tokens that may be seen by nobody: they have left the window, but their chunk is not written yet. 0 if
+  /// the window is as long as a chunk ("without bubbles", paper appendix), or if there is no memory.
+  int64_t unseen_tokens() const;
 };
+
+/// Says so in one line to stderr that begins with `place`; nothing if there are none.
+void warn_of_unseen_tokens(const LmConfig& config, const std::string& place);
 
 /// Per token of a sequence longer than the window.
 ModelCost cost(const LmConfig& config);

@@ -5,9 +5,13 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
+#include "lact/models/common/config_file.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/models/lm/weights.h"
+#include "lact/nn/init.h"
 
 namespace lact::models {
 
@@ -24,40 +28,74 @@ ForeignNames names_for(const LmConfig& config, const torch::nn::Module& model) {
   return theirs ? foreign_names(*theirs) : own_names(model);
 }
 
+/// What `automatic` means for these tensors.
+ops::WeightFormat format_for(ops::WeightFormat format, ops::Precision precision,
+                             const std::map<std::string, at::Tensor>& tensors) {
+  if (format != ops::WeightFormat::automatic) return format;
+  int64_t halves = 0, all = 0;
+  for (const auto& [name, tensor] : tensors) {
+    all += tensor.numel();
+    if (tensor.scalar_type() == at::kBFloat16) halves += tensor.numel();
+  }
+  const bool fewer = 2 * halves > all || ops::resolved(precision) == ops::Precision::bf16;
+  return fewer ? ops::WeightFormat::bf16 : ops::WeightFormat::f32;
+}
+
 }  // namespace
+
+bool describes_lm(const Json& json) {
+  return json.contains("model_type") && (json["model_type"] == kAuthors || json["model_type"] == kOurs);
+}
+
+LmConfig lm_config_of(const Json& json, const std::string& file) {
+  LACT_CHECK(json.is_object() && json.contains("model_type") && json["model_type"].is_string(),
+             "{}: has no model_type, expected {} or {}", file, kAuthors, kOurs);
+  LACT_CHECK(describes_lm(json), "{}: model_type is {}, expected {} or {}", file, json["model_type"].dump(),
+             kAuthors, kOurs);
+  if (json["model_type"] == kAuthors) {
+    const AuthorsLm theirs = read_authors_lm(json, file);
+    return about_file(file, [&] { return translate(theirs); });
+  }
+  LACT_CHECK(json.contains("model"), "{}: has no field model", file);
+  LmConfig config;
+  about_file(file, [&] { options::read(json["model"], config, "model"); });
+  return config;
+}
 
 LmConfig read_lm_config(const std::string& folder) {
   LACT_CHECK(fs::is_directory(folder), "{}: is not a model folder", folder);
   const std::string file = (fs::path(folder) / "config.json").string();
-  const Json json = options::read_json_file(file);
-  LACT_CHECK(json.is_object() && json.contains("model_type") && json["model_type"].is_string(),
-             "{}: has no model_type, expected {} or {}", file, kAuthors, kOurs);
-  const std::string type = json["model_type"].get<std::string>();
-  LmConfig config;
-  if (type == kAuthors) {
-    config = translate(read_authors_lm(json, file));
-  } else {
-    LACT_CHECK(type == kOurs, "{}: model_type is \"{}\", expected {} or {}", file, type, kAuthors, kOurs);
-    LACT_CHECK(json.contains("model"), "{}: has no field model", file);
-    try {
-      options::read(json["model"], config, "model");
-    } catch (const Error& error) {
-      fail("{}: {}", file, error.what());
-    }
-  }
-  try {
-    config.check();
-  } catch (const Error& error) {
-    fail("{}: {}", file, error.what());
-  }
+  const LmConfig config = lm_config_of(options::read_json_file(file), file);
+  about_file(file, [&] { config.check(); });
   return config;
 }
 
 std::shared_ptr<LanguageModel> load_lm(const std::string& folder) {
+  return load_lm_for_inference(folder, ops::WeightFormat::f32).model;
+}
+
+LmForInference load_lm_for_inference(const std::string& folder, ops::WeightFormat format,
+                                     ops::Precision precision, bool with_fingerprint) {
   const LmConfig config = read_lm_config(folder);
-  auto model = std::make_shared<LanguageModel>(config);
-  adopt_foreign(*model, names_for(config, *model), folder, [&] { return io::read_tensor_folder(folder); });
-  return model;
+  check_weights_fit(folder, cost(config));
+  auto tensors = io::read_tensor_folder(folder);
+  format = format_for(format, precision, tensors);
+  LmForInference loaded;
+  loaded.format = format;
+  loaded.model =
+      making(folder + ": the model's weights", [&] { return nn::make_uninitialised<LanguageModel>(config); });
+  loaded.model->set_compute_type(ops::compute_type(precision));
+  Fingerprint fingerprint(options::write(config).dump());
+  const auto compress = [&](const std::string& name, const at::Tensor& values) {
+    if (with_fingerprint) fingerprint.add(name, values);
+    if (format == ops::WeightFormat::f32) return false;
+    const auto error = loaded.model->compress_weight(name, format);
+    if (error) loaded.error += *error;
+    return error.has_value();
+  };
+  adopt_foreign(*loaded.model, names_for(config, *loaded.model), folder, std::move(tensors), compress);
+  if (with_fingerprint) loaded.fingerprint = fingerprint.hex();
+  return loaded;
 }
 
 void save_lm_config(const std::string& folder, const LmConfig& config) {

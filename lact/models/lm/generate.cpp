@@ -9,9 +9,9 @@ namespace lact::models {
 namespace {
 
 /// Holds back what may still become a stop string.
-class StopWatch {
+class StopStringFilter {
  public:
-  StopWatch(const std::vector<std::string>& stops, std::string& text) : stops_(stops), text_(text) {}
+  StopStringFilter(const std::vector<std::string>& stops, std::string& text) : stops_(stops), text_(text) {}
 
   /// True if a stop string is complete; the text then ends before it.
   bool add(const std::string& bytes) {
@@ -73,7 +73,7 @@ Generated generate(LmStream& stream, std::span<const int64_t> prompt, const Gene
   result.prefill_seconds = seconds(start);
   for (const int64_t token : prompt) sampler.note(token);
 
-  StopWatch watch(options.stop, result.bytes);
+  StopStringFilter filter(options.stop, result.bytes);
   const auto began = Clock::now();
   while (int64_t(result.tokens.size()) < options.max_tokens) {
     const int64_t token = sampler.draw(stream.next_logits());
@@ -83,15 +83,15 @@ Generated generate(LmStream& stream, std::span<const int64_t> prompt, const Gene
     }
     result.tokens.push_back(token);
     sampler.note(token);
-    const bool stopped = watch.add(vocabulary.bytes(token));
-    if (const std::string certain = watch.take(stopped); !certain.empty()) on_bytes(certain);
+    const bool stopped = filter.add(vocabulary.bytes(token));
+    if (const std::string certain = filter.take(stopped); !certain.empty()) on_bytes(certain);
     if (stopped) {
       result.reason = StopReason::stop_string;
       break;
     }
     stream.read({&token, 1});
   }
-  if (const std::string rest = watch.take(true); !rest.empty()) on_bytes(rest);
+  if (const std::string rest = filter.take(true); !rest.empty()) on_bytes(rest);
   result.tokens_per_second = double(result.tokens.size()) / std::max(1e-9, seconds(began));
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
 #include "lact/ops/dispatch/dtypes.h"
 
@@ -11,14 +12,15 @@ namespace lact::models {
 
 namespace {
 
-/// Every linear layer below, except those of the mixers' cores: they are small, and what they say about rates
-/// and momentum stays in the memory.
-ops::WeightError compress_linears(torch::nn::Module& module, ops::WeightFormat format) {
-  ops::WeightError error;
-  if (dynamic_cast<Core*>(&module) != nullptr) return error;
-  if (auto* linear = module.as<nn::Linear>()) error += linear->compress(format);
-  for (const auto& child : module.children()) error += compress_linears(*child, format);
-  return error;
+/// The linear layer whose weight has this name, except those of the mixers' cores: they are small, and what
+/// they say about rates and momentum stays in the memory.
+nn::Linear* linear_of(torch::nn::Module& module, const std::string& parameter) {
+  if (dynamic_cast<Core*>(&module) != nullptr) return nullptr;
+  const size_t dot = parameter.find('.');
+  if (dot == std::string::npos) return parameter == "weight" ? module.as<nn::Linear>() : nullptr;
+  const auto children = module.named_children();
+  const auto* child = children.find(parameter.substr(0, dot));
+  return child == nullptr ? nullptr : linear_of(**child, parameter.substr(dot + 1));
 }
 
 }  // namespace
@@ -41,6 +43,7 @@ std::unique_ptr<State> LmState::clone() const {
 
 LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
   config.check();
+  check_parameters(cost(config));
   const int64_t width = config.model_dim;
   embeddings_ = register_parameter("embeddings", at::empty({config.vocabulary_size, width}));
   for (int64_t i = 0; i < config.num_layers; ++i) {
@@ -53,8 +56,7 @@ LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
     head_ = register_module("head", std::make_shared<nn::Linear>(width, config.vocabulary_size, false));
   }
   nn::init_linears(*this, config.init_std);
-  at::NoGradGuard no_grad;
-  embeddings_.normal_(0, config.embedding_std > 0 ? config.embedding_std : config.init_std);
+  nn::init_normal(embeddings_, config.embedding_std > 0 ? config.embedding_std : config.init_std);
 }
 
 void LanguageModel::set_recompute(nn::Recompute what) {
@@ -62,13 +64,27 @@ void LanguageModel::set_recompute(nn::Recompute what) {
   nn::set_recompute_below(*this, what);
 }
 
+void LanguageModel::set_cache(ops::CacheFormat format) { attention::set_cache_below(*this, format); }
+
 ops::WeightError LanguageModel::compress_weights(ops::WeightFormat format) {
   LACT_CHECK(!is_compressed(), "[lm] the weights are compressed already");
-  ops::WeightError error = compress_linears(*this, format);
-  compressed_embeddings_.emplace(embeddings_.detach(), format);
-  parameters_.erase("embeddings");
-  embeddings_ = at::Tensor();
-  return error += compressed_embeddings_->error();
+  ops::WeightError error;
+  for (const auto& name : named_parameters().keys()) {
+    if (const auto lost = compress_weight(name, format)) error += *lost;
+  }
+  return error;
+}
+
+std::optional<ops::WeightError> LanguageModel::compress_weight(const std::string& parameter,
+                                                               ops::WeightFormat format) {
+  if (parameter == "embeddings") {
+    compressed_embeddings_.emplace(embeddings_.detach(), format);
+    parameters_.erase("embeddings");
+    embeddings_ = at::Tensor();
+    return compressed_embeddings_->error();
+  }
+  if (auto* linear = linear_of(*this, parameter)) return linear->compress(format);
+  return std::nullopt;
 }
 
 at::Tensor LanguageModel::embed(const at::Tensor& ids) const {

@@ -33,6 +33,10 @@ class LanguageModel : public torch::nn::Module {
   /// they are.
   void set_compute_type(at::ScalarType type) { compute_type_ = type; }
 
+  /// How states that begin from now on keep the window's keys and values; for inference. `automatic` is the
+  /// compute type.
+  void set_cache(ops::CacheFormat format);
+
   /// What the backward pass computes again instead of finding it kept.
   void set_recompute(nn::Recompute what);
 
@@ -40,6 +44,8 @@ class LanguageModel : public torch::nn::Module {
   /// fewer bytes. What decides over the memory stays float32: rates, momentum, scales, norms, fast weights.
   /// Such a model can be neither trained nor saved.
   ops::WeightError compress_weights(ops::WeightFormat format);
+  /// The same for one parameter, by its name; nothing if it is one of those that stay.
+  std::optional<ops::WeightError> compress_weight(const std::string& parameter, ops::WeightFormat format);
   bool is_compressed() const { return compressed_embeddings_.has_value(); }
 
   /// Whole texts from the learned initial state: ids [B, T] -> hidden states [B, T, M], normed for the head.

@@ -49,9 +49,10 @@ LmConfig lm_tiny() {
 
 LmConfig lm_small() { return sized(768, 12, 12, 2048); }
 
-// The paper gives the heads of the 3B model alone, 128 channels each; this one takes the same width.
-LmConfig lm_760m() { return sized(1536, 24, 12, 2048); }
+LmConfig lm_760m() { return sized(1536, 24, 24, 2048); }
 
-LmConfig lm_3b() { return sized(3072, 25, 24, 4096); }
+LmConfig lm_3b_paper() { return sized(3072, 25, 24, 4096); }
+
+LmConfig lm_3b_code() { return sized(3072, 24, 24, 2048); }
 
 }  // namespace lact::models

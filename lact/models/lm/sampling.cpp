@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -16,10 +17,26 @@ void SamplingOptions::check() const {
              "[generate] temperature is {}, expected 0 or a positive number", temperature);
   LACT_CHECK(top_k >= 0, "[generate] top_k is {}, expected 0 or more", top_k);
   LACT_CHECK(top_p > 0 && top_p <= 1, "[generate] top_p is {}, expected more than 0 and at most 1", top_p);
-  LACT_CHECK(repetition_penalty > 0 && std::isfinite(repetition_penalty),
-             "[generate] repetition_penalty is {}, expected a positive number", repetition_penalty);
+  LACT_CHECK(repetition_penalty >= 0.01 && repetition_penalty <= 100,
+             "[generate] repetition_penalty is {}, expected 0.01 to 100", repetition_penalty);
   LACT_CHECK(penalty_window >= 0, "[generate] penalty_window is {}, expected 0 or more", penalty_window);
 }
+
+namespace {
+
+/// A logit of minus infinity is a token that cannot come. NaN and infinity have no likeliest token below
+/// them: no order and no probabilities.
+void check_logits(const std::vector<double>& logits) {
+  const auto usable = [](double logit) { return logit < std::numeric_limits<double>::infinity(); };
+  if (!std::all_of(logits.begin(), logits.end(), usable)) {
+    throw NonFinite("[generate] the model's logits contain NaN or infinity");
+  }
+  if (std::none_of(logits.begin(), logits.end(), [](double logit) { return std::isfinite(logit); })) {
+    throw NonFinite("[generate] the model gives no token a finite logit");
+  }
+}
+
+}  // namespace
 
 Sampler::Sampler(const SamplingOptions& options) : options_(options), random_(uint64_t(options.seed)) {
   options.check();
@@ -33,15 +50,13 @@ void Sampler::note(int64_t token) {
 int64_t Sampler::draw(const at::Tensor& all_logits) {
   const at::Tensor wide = all_logits.to(at::kDouble).contiguous();
   std::vector<double> logits(wide.data_ptr<double>(), wide.data_ptr<double>() + wide.numel());
-  if (std::any_of(logits.begin(), logits.end(), [](double x) { return std::isnan(x); })) {
-    throw NonFinite("[generate] the model's logits contain NaN");
-  }
   if (options_.repetition_penalty != 1) {
     for (const int64_t token : std::set<int64_t>(recent_.begin(), recent_.end())) {
-      double& logit = logits[size_t(token)];
+      double& logit = logits.at(size_t(token));
       logit = logit > 0 ? logit / options_.repetition_penalty : logit * options_.repetition_penalty;
     }
   }
+  check_logits(logits);  // after the penalty, which may overflow
   std::vector<int64_t> order(logits.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(i);
   const auto likelier = [&](int64_t a, int64_t b) {

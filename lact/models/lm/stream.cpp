@@ -4,6 +4,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 
 namespace lact::models {
 
@@ -33,7 +34,8 @@ void LmStream::read(std::span<const int64_t> tokens, const OnHidden& on_hidden) 
     const int64_t piece = std::min(count - first, chunk - state_->position % chunk);
     const at::Tensor ids =
         at::from_blob(const_cast<int64_t*>(tokens.data()) + first, {1, piece}, at::TensorOptions(at::kLong));
-    const at::Tensor hidden = model_->advance(ids, *state_);
+    const at::Tensor hidden =
+        making(fmt::format("{} tokens", piece), [&] { return model_->advance(ids, *state_); });
     // A copy: a view would keep the whole piece in memory.
     last_hidden_ = hidden[0][piece - 1].clone();
     if (on_hidden) on_hidden(hidden, first);

@@ -1,6 +1,7 @@
 #include "lact/models/lm/weights.h"
 
 #include <set>
+#include <tuple>
 
 #include "lact/base/error.h"
 
@@ -79,16 +80,36 @@ AuthorsLm::AuthorsLm() {
 }
 
 AuthorsLm read_authors_lm(const options::Json& json, const std::string& file) {
-  static const std::set<std::string> without_effect = {
-      "_name_or_path", "architectures",        "auto_map",        "bos_token_id",         "dtype",
-      "eos_token_id",  "fp32_states",          "fuse_norm",       "fuse_cross_entropy",   "fuse_swiglu",
-      "head_dim",      "pad_token_id",         "model_type",      "last_layer_fuse_norm", "torch_dtype",
-      "use_cache",     "transformers_version", "use_fused_kernel"};
+  static const std::set<std::string> without_effect = {"_attn_implementation_autoset",
+                                                       "_name_or_path",
+                                                       "architectures",
+                                                       "auto_map",
+                                                       "bos_token_id",
+                                                       "dtype",
+                                                       "eos_token_id",
+                                                       "fp32_states",
+                                                       "fuse_norm",
+                                                       "fuse_cross_entropy",
+                                                       "fuse_swiglu",
+                                                       "head_dim",
+                                                       "pad_token_id",
+                                                       "model_type",
+                                                       "last_layer_fuse_norm",
+                                                       "torch_dtype",
+                                                       "use_cache",
+                                                       "transformers_version",
+                                                       "use_fused_kernel"};
   options::Json known = json;
   for (const auto& key : without_effect) known.erase(key);
-  LACT_CHECK(!known.contains("elementwise_affine") || known["elementwise_affine"] == true,
-             "{}: elementwise_affine is {}, expected true", file, known["elementwise_affine"].dump());
-  known.erase("elementwise_affine");
+  // Keys of one possible value, and why.
+  static const std::tuple<const char*, bool, const char*> fixed[] = {
+      {"attention_bias", false, "biases of q, k and v are qkv_bias, and the output has none"},
+      {"elementwise_affine", true, "norms have weights"}};
+  for (const auto& [key, expected, why] : fixed) {
+    LACT_CHECK(!known.contains(key) || known[key] == expected, "{}: {} is {}, expected {}: {}", file, key,
+               known[key].dump(), expected, why);
+    known.erase(key);
+  }
   AuthorsLm theirs;
   try {
     options::read(known, theirs);
@@ -97,6 +118,14 @@ AuthorsLm read_authors_lm(const options::Json& json, const std::string& file) {
   }
   LACT_CHECK(theirs.hidden_act == "swish" || theirs.hidden_act == "silu",
              "{}: hidden_act is \"{}\", expected swish", file, theirs.hidden_act);
+  const auto& layer = theirs.layer;
+  const auto divides = [&](int64_t heads) { return heads > 0 && layer.hidden_size % heads == 0; };
+  LACT_CHECK(divides(layer.num_attn_heads),
+             "{}: num_attn_heads is {}, expected a divisor of hidden_size {}{}", file, layer.num_attn_heads,
+             layer.hidden_size,
+             divides(theirs.num_hidden_layers)
+                 ? fmt::format("; num_hidden_layers is {}: are the two exchanged?", theirs.num_hidden_layers)
+                 : "");
   return theirs;
 }
 
@@ -107,7 +136,8 @@ LmConfig translate(const AuthorsLm& theirs) {
   config.num_layers = theirs.num_hidden_layers;
   config.layer = translate(theirs.layer);
   // Rounded up to a multiple of 256, from two thirds of the ratio.
-  const int64_t hidden = (theirs.layer.hidden_size * theirs.hidden_ratio * 2 / 3 + 255) / 256 * 256;
+  const int64_t hidden =
+      (theirs.layer.hidden_size * theirs.hidden_ratio.value_or(4) * 2 / 3 + 255) / 256 * 256;
   config.feed_forward = {nn::FeedForwardKind::swiglu, theirs.intermediate_size.value_or(hidden)};
   config.norm = {nn::NormKind::rms, theirs.norm_eps};
   config.chunk_size = theirs.layer.lact_chunk_size;

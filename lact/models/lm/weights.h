@@ -74,7 +74,7 @@ struct AuthorsLm {
   AuthorsLmLayer layer;
   int64_t num_hidden_layers = 24;
   int64_t vocab_size = 32000;
-  int64_t hidden_ratio = 4;
+  std::optional<int64_t> hidden_ratio;  ///< 4 if there is none
   std::optional<int64_t> intermediate_size;
   std::string hidden_act = "swish";
   double initializer_range = 0.006;
@@ -96,7 +96,8 @@ struct AuthorsLm {
 };
 
 /// Reads a config.json. Keys that do not change the numbers (kernel choices, token ids, library versions) are
-/// skipped; any other unknown key is an error that names `file`.
+/// skipped, and those that have one meaning here must have it; any other unknown key is an error. Errors name
+/// `file`.
 AuthorsLm read_authors_lm(const options::Json& json, const std::string& file);
 
 LmConfig translate(const AuthorsLm& theirs);

@@ -7,6 +7,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/options.h"
+#include "lact/io/finite.h"
 #include "lact/io/safetensors.h"
 
 namespace lact::models {
@@ -70,7 +71,9 @@ class LpipsFile {
  public:
   LpipsFile(const std::string& folder, const std::string& name)
       : path_((std::filesystem::path(folder) / name).string()),
-        tensors_(io::read_safetensors(path_).tensors) {}
+        tensors_(io::read_safetensors(path_).tensors) {
+    io::check_finite(tensors_, path_);
+  }
 
   at::Tensor take(const std::string& name, const std::vector<int64_t>& shape) const {
     const auto found = tensors_.find(name);

@@ -5,10 +5,15 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
+#include "lact/models/common/config_file.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/models/nvs/weights.h"
+#include "lact/nn/init.h"
 
 namespace lact::models {
 
@@ -33,20 +38,27 @@ std::string config_file(const std::string& folder) {
 
 }  // namespace
 
+bool describes_nvs(const options::Json& json) {
+  return json.contains("block_config") || (json.contains("model_type") && json["model_type"] == kNvsType);
+}
+
+NvsConfig nvs_config_of(const options::Json& json, const std::string& file) {
+  LACT_CHECK(json.is_object() && describes_nvs(json),
+             "{}: model_type is not {}, so it is no view-synthesis model", file, kNvsType);
+  if (json.contains("block_config")) {
+    return about_file(file, [&] { return translate(read_authors_nvs(json, "")); });
+  }
+  LACT_CHECK(json.contains("model"), "{}: has no field model", file);
+  NvsConfig config;
+  about_file(file, [&] { options::read(json["model"], config, "model"); });
+  return config;
+}
+
 NvsConfig read_nvs_config(const std::string& folder) {
   LACT_CHECK(std::filesystem::is_directory(folder), "{}: is not a model folder", folder);
   const std::string file = config_file(folder);
-  const options::Json json = options::read_json_file(file);
-  LACT_CHECK(json.is_object() && json.contains("model_type") && json["model_type"] == kNvsType,
-             "{}: model_type is not {}, so it is no view-synthesis model", file, kNvsType);
-  LACT_CHECK(json.contains("model"), "{}: has no field model", file);
-  NvsConfig config;
-  try {
-    options::read(json["model"], config, "model");
-    config.check();
-  } catch (const Error& error) {
-    fail("{}: {}", file, error.what());
-  }
+  const NvsConfig config = nvs_config_of(options::read_json_file(file), file);
+  about_file(file, [&] { config.check(); });
   return config;
 }
 
@@ -65,22 +77,24 @@ NvsTraining read_nvs_training(const std::string& folder_or_file) {
   }
   if (!json.contains("image_size")) return training;
   LACT_CHECK(sides.size() == 2 && sides[0] > 0 && sides[1] > 0,
-             "{}: image_size is {}, expected [height, width]", file, json["image_size"].dump());
+             "{}: image_size is {}, expected [height, width]", file, shown_json(json["image_size"]));
   training.image_size = io::ImageSize{sides[0], sides[1]};
   return training;
 }
 
 std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file) {
   if (std::filesystem::is_regular_file(folder_or_file)) {
-    const Tensors tensors = read_nvs_checkpoint(folder_or_file);
+    Tensors tensors = read_nvs_checkpoint(folder_or_file);
     const AuthorsNvsModel theirs = sizes_of_checkpoint(tensors, folder_or_file);
-    auto model = std::make_shared<NvsModel>(translate(theirs));
-    adopt_foreign(*model, foreign_names(theirs), folder_or_file, [&] { return tensors; });
+    auto model = nn::make_uninitialised<NvsModel>(translate(theirs));
+    adopt_foreign(*model, foreign_names(theirs), folder_or_file, std::move(tensors));
     return model;
   }
-  auto model = std::make_shared<NvsModel>(read_nvs_config(folder_or_file));
-  adopt_foreign(*model, nvs_names(*model), folder_or_file,
-                [&] { return io::read_tensor_folder(folder_or_file); });
+  const NvsConfig config = read_nvs_config(folder_or_file);
+  check_weights_fit(folder_or_file, cost(config));
+  auto model = making(folder_or_file + ": the model's weights",
+                      [&] { return nn::make_uninitialised<NvsModel>(config); });
+  adopt_foreign(*model, nvs_names(*model), folder_or_file, io::read_tensor_folder(folder_or_file));
   return model;
 }
 

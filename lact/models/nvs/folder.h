@@ -7,11 +7,18 @@
 #include <optional>
 #include <string>
 
+#include "lact/base/options.h"
 #include "lact/models/nvs/model.h"
 
 namespace lact::models {
 
-/// The config alone; nothing is built.
+/// Whether a config file is that of a view-synthesis model: a folder's, or the authors' (block_config).
+bool describes_nvs(const options::Json& json);
+
+/// What such a file says, unchecked; errors name `file`.
+NvsConfig nvs_config_of(const options::Json& json, const std::string& file);
+
+/// The config alone, checked; nothing is built.
 NvsConfig read_nvs_config(const std::string& folder);
 
 /// What a model was trained on last, as far as the folder's config.json tells: how it is used best.

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/base/profile.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
 #include "lact/nn/patches.h"
 #include "lact/ops/dispatch/dtypes.h"
@@ -73,6 +75,7 @@ std::unique_ptr<State> NvsState::clone() const {
 
 NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
   config.check();
+  check_parameters(cost(config));
   const int64_t width = config.model_dim;
   input_ = register_module("input", std::make_shared<nn::Linear>(config.input_channels(), width, false));
   input_norm_ = register_module("input_norm", std::make_shared<nn::Norm>(width, config.norm));
@@ -82,13 +85,11 @@ NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
   decoder_norm_ = register_module("decoder_norm", std::make_shared<nn::Norm>(width, config.norm));
   decoder_ = register_module("decoder", std::make_shared<nn::Linear>(width, config.output_channels(), false));
   // The sum of all residual branches begins as large as one of them.
-  at::NoGradGuard no_grad;
   const double std = nn::kLinearStd / std::sqrt(3.0 * double(config.num_layers));
   for (const auto& item : named_parameters()) {
     const std::string& name = item.key();
     if (name.ends_with("projection.output.weight") || name.ends_with("feed_forward.down.weight")) {
-      at::Tensor weight = item.value();
-      weight.normal_(0, std);
+      nn::init_normal(item.value(), std);
     }
   }
 }
@@ -170,6 +171,7 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>
   at::NoGradGuard no_grad;
   LACT_CHECK(!sizes.empty(), "[nvs] there are no input views, expected at least 1");
   std::vector<Piece> pieces = pieces_of(sizes, config_.patch_size, options.piece_tokens);
+  const std::string scene = fmt::format("a scene of {} views", sizes.size());
   // A piece is embedded once, written into each layer, and goes through each layer but the last.
   const auto total = int64_t(pieces.size() * 2 * blocks_.size());
   auto piece_done = [&options, total, done = int64_t{0}]() mutable {
@@ -179,7 +181,7 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>
     const InputViews views = load(piece.first, piece.count);
     LACT_CHECK(int64_t(views.images.size()) == piece.count, "[nvs] {} images were loaded, expected {}",
                views.images.size(), piece.count);
-    piece.x = embed_inputs(views, piece.first, piece.size);
+    piece.x = making(scene, [&] { return embed_inputs(views, piece.first, piece.size); });
     piece_done();
   }
   auto state = initial_state();
@@ -190,7 +192,7 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>
       return views_layout(0, piece.count, piece.x.size(1) / piece.count);
     };
     for (auto& piece : pieces) {
-      piece.x = blocks_[i]->collect(piece.x, layout_of(piece), memory);
+      piece.x = making(scene, [&] { return blocks_[i]->collect(piece.x, layout_of(piece), memory); });
       piece_done();
     }
     blocks_[i]->write_collected(memory);
@@ -199,7 +201,7 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>
     for (auto& piece : pieces) {
       SequenceLayout layout = layout_of(piece);
       layout.window = {};  // the memory holds these tokens already
-      piece.x = blocks_[i]->recall(piece.x, layout, memory);
+      piece.x = making(scene, [&] { return blocks_[i]->recall(piece.x, layout, memory); });
       piece_done();
     }
   }
@@ -213,11 +215,13 @@ at::Tensor NvsModel::render(const NvsState& state, const at::Tensor& intrinsics,
   LACT_CHECK(intrinsics.dim() == 1, "[nvs] the intrinsics of a view have shape {}, expected [4]",
              intrinsics.sizes().vec());
   const int64_t tokens = nn::patches_of(height, width, config_.patch_size);
-  const at::Tensor rays = ops::plucker_rays(intrinsics, camera_to_world, height, width);
-  at::Tensor x = embed(rays.unsqueeze(0).unsqueeze(0));
-  const SequenceLayout layout = views_layout(0, 1, tokens);
-  for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->render(x, layout, *state.memories[i]);
-  return decode(x, 1, height, width)[0][0];
+  return making(fmt::format("a view of {} x {} pixels", width, height), [&] {
+    const at::Tensor rays = ops::plucker_rays(intrinsics, camera_to_world, height, width);
+    at::Tensor x = embed(rays.unsqueeze(0).unsqueeze(0));
+    const SequenceLayout layout = views_layout(0, 1, tokens);
+    for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->render(x, layout, *state.memories[i]);
+    return decode(x, 1, height, width)[0][0];
+  });
 }
 
 std::unique_ptr<NvsState> NvsModel::initial_state(int64_t batch) {

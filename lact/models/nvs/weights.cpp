@@ -115,15 +115,21 @@ AuthorsNvsBlock read_authors_nvs_block(const options::Json& json, const std::str
   LACT_CHECK(json.is_array() && json.size() == 3, "{} has {} parts, expected attention, LaCT and MLP", path,
              json.size());
   AuthorsNvsBlock block;
-  const auto read_part = [&](size_t index, const std::string& type, auto& part) {
+  const auto read_part = [&](size_t index, const std::string& type, const std::string& tokens, auto& part) {
     const std::string here = options::join(path, std::to_string(index));
-    LACT_CHECK(json[index].is_object() && json[index].value("type", options::Json()) == type,
-               "{}.type is not {}", here, type);
-    options::read(json[index].value("params", options::Json::object()), part, here + ".params");
+    const options::Json& given = json[index];
+    LACT_CHECK(given.is_object() && given.contains("type"), "{} has no type, expected {}", here, type);
+    for (const auto& [key, value] : given.items()) {
+      if (key == "params") continue;
+      const std::string expected = key == "type" ? type : key == "length_dim" ? tokens : "";
+      if (expected.empty()) options::unknown_key(here, key, {"type", "length_dim", "params"});
+      LACT_CHECK(value == expected, "{}.{} is {}, expected {}", here, key, value.dump(), expected);
+    }
+    options::read(given.value("params", options::Json::object()), part, here + ".params");
   };
-  read_part(0, "model.SelfAttention", block.attention);
-  read_part(1, "lact_ttt.FastWeightGluMLPMultihead", block.lact);
-  read_part(2, "model.MLP", block.mlp);
+  read_part(0, "model.SelfAttention", "l", block.attention);
+  read_part(1, "lact_ttt.FastWeightGluMLPMultihead", "vl", block.lact);
+  read_part(2, "model.MLP", "vl", block.mlp);
   return block;
 }
 

@@ -73,7 +73,8 @@ struct AuthorsNvsBlock {
   AuthorsNvsMlp mlp;
 };
 
-/// The three parts of their "block_config" list, in this order; `path` is for errors.
+/// The three parts of their "block_config" list, in this order, each with the tokens that it sees
+/// ("length_dim": those of a view, l, or of all views, vl); `path` is for errors.
 AuthorsNvsBlock read_authors_nvs_block(const options::Json& json, const std::string& path);
 
 std::shared_ptr<Block> make_block(const AuthorsNvsBlock& theirs, int64_t model_dim);

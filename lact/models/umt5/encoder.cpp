@@ -6,6 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/models/common/config_checks.h"
+#include "lact/nn/init.h"
 #include "lact/ops/activations/activations.h"
 #include "lact/ops/dispatch/dtypes.h"
 #include "lact/ops/linear/linear.h"
@@ -20,8 +21,7 @@ struct Umt5Group : torch::nn::Module {};
 /// Makes parameters below dotted names.
 class Umt5Parameters {
  public:
-  Umt5Parameters(torch::nn::Module& owner, at::ScalarType type, Umt5Start start)
-      : owner_(owner), type_(type), start_(start) {}
+  Umt5Parameters(torch::nn::Module& owner, at::ScalarType type) : owner_(owner), type_(type) {}
 
   /// "attn.q" makes the module attn with a module q, whose parameter is "weight". Random numbers have this
   /// deviation around `mean`.
@@ -33,7 +33,7 @@ class Umt5Parameters {
       rest = rest.substr(dot + 1);
     }
     const at::Tensor value = at::empty(sizes, type_);
-    if (start_ == Umt5Start::random) value.normal_(mean, deviation);
+    nn::init_normal(value, deviation, mean);
     return owner->register_parameter(rest, value);
   }
 
@@ -46,7 +46,6 @@ class Umt5Parameters {
 
   torch::nn::Module& owner_;
   at::ScalarType type_;
-  Umt5Start start_;
 };
 
 }  // namespace
@@ -81,8 +80,8 @@ at::Tensor distance_buckets(int64_t queries, int64_t keys, int64_t buckets, int6
 /// x + attention(norm1(x)), then x + network(norm2(x)).
 class Umt5Block : public torch::nn::Module {
  public:
-  Umt5Block(const Umt5Config& config, at::ScalarType type, Umt5Start start) : config_(config) {
-    Umt5Parameters parameters(*this, type, start);
+  Umt5Block(const Umt5Config& config, at::ScalarType type) : config_(config) {
+    Umt5Parameters parameters(*this, type);
     const int64_t width = config.model_dim, inner = config.attention_dim, hidden = config.hidden_dim;
     const double head_dim = double(inner / config.num_heads), fan_in = 1 / std::sqrt(double(width));
     norm1_ = parameters.add("norm1", {width}, 1, 0);
@@ -125,14 +124,13 @@ class Umt5Block : public torch::nn::Module {
   at::Tensor norm1_, q_, k_, v_, output_, norm2_, gate_, up_, down_, position_bias_;
 };
 
-Umt5Encoder::Umt5Encoder(const Umt5Config& config, at::ScalarType type, Umt5Start start) : config_(config) {
+Umt5Encoder::Umt5Encoder(const Umt5Config& config, at::ScalarType type) : config_(config) {
   config.check();
-  Umt5Parameters parameters(*this, type, start);
+  Umt5Parameters parameters(*this, type);
   embedding_ = parameters.add("token_embedding", {config.vocabulary, config.model_dim}, 0, 1);
   const auto blocks = register_module("blocks", std::make_shared<Umt5Group>());
   for (int64_t i = 0; i < config.num_layers; ++i)
-    blocks_.push_back(
-        blocks->register_module(std::to_string(i), std::make_shared<Umt5Block>(config, type, start)));
+    blocks_.push_back(blocks->register_module(std::to_string(i), std::make_shared<Umt5Block>(config, type)));
   norm_ = parameters.add("norm", {config.model_dim}, 1, 0);
 }
 

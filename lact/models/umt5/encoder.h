@@ -12,17 +12,13 @@
 
 namespace lact::models {
 
-/// empty: for weights that are read from a file next; their memory is not touched.
-enum class Umt5Start { random, empty };
-
 class Umt5Block;
 
 class Umt5Encoder : public torch::nn::Module {
  public:
   /// The weights are kept in `type`; bfloat16 halves the memory of 5.7 billion of them. The tokens are
   /// float32 unless the weights are wider.
-  explicit Umt5Encoder(const Umt5Config& config, at::ScalarType type = at::kFloat,
-                       Umt5Start start = Umt5Start::random);
+  explicit Umt5Encoder(const Umt5Config& config, at::ScalarType type = at::kFloat);
   const Umt5Config& config() const { return config_; }
 
   /// ids [B, L], mask [B, L] with 1 for a token and 0 for padding -> [B, L, model_dim]; values at padding

@@ -5,10 +5,12 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
 #include "lact/models/common/config_file.h"
 #include "lact/models/common/foreign.h"
+#include "lact/nn/init.h"
 
 namespace lact::models {
 
@@ -73,16 +75,17 @@ std::shared_ptr<Umt5Encoder> load_umt5(const std::string& folder_or_file,
   const bool is_file = std::filesystem::is_regular_file(folder_or_file);
   Umt5Config config;
   if (!is_file) config = read_config_of<Umt5Config>(folder_or_file, kUmt5Type, kUmt5Words);
-  const Tensors tensors = is_file ? read_checkpoint(folder_or_file, kEmbedding, kUmt5Words)
-                                  : io::read_tensor_folder(folder_or_file);
+  Tensors tensors = is_file ? read_checkpoint(folder_or_file, kEmbedding, kUmt5Words)
+                            : io::read_tensor_folder(folder_or_file);
   if (is_file) config = umt5_of_checkpoint(tensors, folder_or_file);
   const auto embedding = tensors.find(kEmbedding);
   LACT_CHECK(embedding != tensors.end(), "{}: tensor {} is missing", folder_or_file, kEmbedding);
   const auto kept = type.value_or(embedding->second.scalar_type());
   LACT_CHECK(at::isFloatingType(kept), "{}: tensor {} has dtype {}, expected a floating point type",
              folder_or_file, kEmbedding, toString(kept));
-  auto model = std::make_shared<Umt5Encoder>(config, kept, Umt5Start::empty);
-  adopt_foreign(*model, own_names(*model), folder_or_file, [&] { return tensors; });
+  auto model = making(folder_or_file + ": the encoder's weights",
+                      [&] { return nn::make_uninitialised<Umt5Encoder>(config, kept); });
+  adopt_foreign(*model, own_names(*model), folder_or_file, std::move(tensors));
   return model;
 }
 

@@ -5,10 +5,12 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
 #include "lact/models/common/config_file.h"
 #include "lact/models/common/foreign.h"
+#include "lact/nn/init.h"
 
 namespace lact::models {
 
@@ -25,14 +27,15 @@ VaeConfig read_vae_config(const std::string& folder) {
 
 std::shared_ptr<Vae> load_vae(const std::string& folder_or_file) {
   if (std::filesystem::is_regular_file(folder_or_file)) {
-    const auto tensors = read_checkpoint(folder_or_file, "encoder.conv1.weight", kVaeWords);
-    auto model = std::make_shared<Vae>(vae_of_checkpoint(tensors, folder_or_file));
-    adopt_foreign(*model, own_names(*model), folder_or_file, [&] { return tensors; });
+    auto tensors = read_checkpoint(folder_or_file, "encoder.conv1.weight", kVaeWords);
+    auto model = nn::make_uninitialised<Vae>(vae_of_checkpoint(tensors, folder_or_file));
+    adopt_foreign(*model, own_names(*model), folder_or_file, std::move(tensors));
     return model;
   }
-  auto model = std::make_shared<Vae>(read_vae_config(folder_or_file));
-  adopt_foreign(*model, own_names(*model), folder_or_file,
-                [&] { return io::read_tensor_folder(folder_or_file); });
+  const VaeConfig config = read_vae_config(folder_or_file);
+  auto model = making(folder_or_file + ": the autoencoder's weights",
+                      [&] { return nn::make_uninitialised<Vae>(config); });
+  adopt_foreign(*model, own_names(*model), folder_or_file, io::read_tensor_folder(folder_or_file));
   return model;
 }
 

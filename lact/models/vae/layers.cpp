@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "lact/base/error.h"
+#include "lact/nn/init.h"
 #include "lact/ops/attention/windows.h"
 
 namespace lact::models {
@@ -26,8 +27,13 @@ std::pair<at::Tensor, at::Tensor> add_convolution(torch::nn::Module& owner,
                                                   const std::vector<int64_t>& sizes) {
   const int64_t inputs = std::accumulate(sizes.begin() + 1, sizes.end(), int64_t(1), std::multiplies<>());
   const double bound = 1 / std::sqrt(double(inputs));
-  return {owner.register_parameter("weight", at::empty(sizes).uniform_(-bound, bound)),
-          owner.register_parameter("bias", at::empty({sizes[0]}).uniform_(-bound, bound))};
+  const auto drawn = [&](const char* name, at::IntArrayRef shape) {
+    const at::Tensor values = owner.register_parameter(name, at::empty(shape));
+    nn::init_uniform(values, bound);
+    return values;
+  };
+  const at::Tensor weight = drawn("weight", sizes);
+  return {weight, drawn("bias", {sizes[0]})};
 }
 
 /// LibTorch leaves small single clips to a path ten times slower than oneDNN's.

@@ -22,7 +22,7 @@ CostPart cross_attention_cost(const VideoConfig& config) {
 
 }  // namespace
 
-HybridLayerConfig video_layer(int64_t attention_heads, int64_t memory_heads) {
+HybridLayerConfig video_layer(int64_t attention_heads, int64_t memory_heads, double hidden_multiple) {
   const ops::RopeOptions rope = {.base = 10000, .pairs = ops::RopePairs::neighbours};
   HybridLayerConfig layer;
   layer.projection = {.qkv_bias = true, .output_bias = true, .qk_norm = true, .qk_norm_epsilon = 1e-6};
@@ -32,6 +32,7 @@ HybridLayerConfig video_layer(int64_t attention_heads, int64_t memory_heads) {
 
   auto& memory = layer.memory;
   memory.num_heads = memory_heads;
+  memory.hidden_multiple = hidden_multiple;
   memory.prepare_qk = {ttt::Preparation::rope, ttt::Preparation::l2_norm};
   memory.silu_v = false;
   memory.rope = rope;
@@ -67,6 +68,7 @@ void VideoConfig::check() const {
       "[config] layer.projection.conv_width is {}, expected 0: the order of a video's tokens is not causal",
       layer.projection.conv_width);
   check_heads("cross_attention.num_heads", cross_attention.num_heads, model_dim);
+  check_projection("cross_attention.projection", cross_attention.projection);
   check_norm("cross_norm", cross_norm);
   check_feed_forward("feed_forward", feed_forward);
   check_positive("norm_epsilon", norm_epsilon);

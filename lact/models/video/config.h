@@ -16,7 +16,7 @@ namespace lact::models {
 
 /// Wan's projections with biases and full-width norms of q and k; its rotary embedding in both branches;
 /// plain gradient steps; the memory's output starts at zero, so that a pretrained model is unchanged.
-HybridLayerConfig video_layer(int64_t attention_heads, int64_t memory_heads);
+HybridLayerConfig video_layer(int64_t attention_heads, int64_t memory_heads, double hidden_multiple = 1);
 
 /// Every video token attends to every token of the text.
 struct CrossAttentionConfig {
@@ -43,7 +43,7 @@ struct VideoConfig {
   int64_t model_dim = 1536;
   int64_t num_layers = 30;
   VideoMixer mixer = VideoMixer::lact;
-  HybridLayerConfig layer = video_layer(12, 1);
+  HybridLayerConfig layer = video_layer(12, 2, 2);
   CrossAttentionConfig cross_attention;
   nn::NormOptions cross_norm = {nn::NormKind::layer, 1e-6, true};
   nn::FeedForwardOptions feed_forward = {nn::FeedForwardKind::gelu_tanh, 8960, true};

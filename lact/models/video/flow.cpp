@@ -40,6 +40,12 @@ void check_copies(const at::Tensor& clean, const at::Tensor& copies, int64_t chu
 
 }  // namespace
 
+double shift_of_chunk(int64_t tokens) {
+  constexpr double kSmall = 32760, kLarge = 73710;
+  const double low = std::log(3), high = std::log(5);
+  return std::exp(low + (high - low) * (double(tokens) - kSmall) / (kLarge - kSmall));
+}
+
 void FlowOptions::check() const {
   LACT_CHECK(std::isfinite(shift) && shift > 0, "[flow] shift is {}, expected a number above 0", shift);
   LACT_CHECK(std::isfinite(weight_mean), "[flow] weight_mean is {}, expected a number", weight_mean);

@@ -6,10 +6,15 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
+#include "lact/models/common/config_file.h"
+#include "lact/models/common/weights_fit.h"
+#include "lact/models/video/authors_config.h"
 #include "lact/models/video/weights.h"
+#include "lact/nn/init.h"
 
 namespace lact::models {
 
@@ -20,6 +25,16 @@ const char* const kWanClass = "WanModel";
 const char* const kWanStem = "diffusion_pytorch_model";
 
 using Tensors = std::map<std::string, at::Tensor>;
+
+bool says(const options::Json& json, const char* field, const char* word) {
+  return json.is_object() && json.contains(field) && json[field] == word;
+}
+
+void check_describes_video(const options::Json& json, const std::string& file) {
+  LACT_CHECK(json.is_object() && describes_video(json),
+             "{}: model_type is not {} and _class_name is not {}, so it is no video model", file, kVideoType,
+             kWanClass);
+}
 
 struct VideoFolder {
   std::string file;  ///< config.json
@@ -32,35 +47,26 @@ VideoFolder open_video_folder(const std::string& folder) {
   VideoFolder opened;
   opened.file = (std::filesystem::path(folder) / "config.json").string();
   opened.json = options::read_json_file(opened.file);
-  const auto says = [&](const char* field, const char* word) {
-    return opened.json.is_object() && opened.json.contains(field) && opened.json[field] == word;
-  };
-  opened.is_wan = says("_class_name", kWanClass);
-  LACT_CHECK(opened.is_wan || says("model_type", kVideoType),
-             "{}: model_type is not {} and _class_name is not {}, so it is no video model", opened.file,
-             kVideoType, kWanClass);
+  check_describes_video(opened.json, opened.file);
+  opened.is_wan = says(opened.json, "_class_name", kWanClass);
   return opened;
 }
 
 VideoConfig config_of(const VideoFolder& folder) {
-  VideoConfig config;
-  try {
-    if (folder.is_wan) {
-      options::Json json = folder.json;
-      json.erase("_class_name");
-      json.erase("_diffusers_version");
-      WanModel theirs;
-      options::read(json, theirs);
-      config = translate(theirs);
-    } else {
-      LACT_CHECK(folder.json.contains("model"), "has no field model");
-      options::read(folder.json["model"], config, "model");
-    }
-    config.check();
-  } catch (const Error& error) {
-    fail("{}: {}", folder.file, error.what());
-  }
+  const VideoConfig config = video_config_of(folder.json, folder.file);
+  about_file(folder.file, [&] { config.check(); });
   return config;
+}
+
+Tensors tensors_of(const VideoFolder& opened, const std::string& folder) {
+  return opened.is_wan ? io::read_tensor_folder(folder, kWanStem) : io::read_tensor_folder(folder);
+}
+
+/// A model without values for the weights of this folder.
+std::shared_ptr<VideoModel> video_model_for(const VideoConfig& config, const VideoFolder& opened,
+                                            const std::string& folder) {
+  check_weights_fit(folder, cost(config), opened.is_wan ? kWanStem : "model");
+  return making(folder + ": the model's weights", [&] { return nn::make_uninitialised<VideoModel>(config); });
 }
 
 ForeignNames video_names(const VideoModel& model) {
@@ -68,22 +74,61 @@ ForeignNames video_names(const VideoModel& model) {
   return covers(names, model) ? names : own_names(model);
 }
 
-/// If there is no tensor of LaCT at all, the tensors are Wan's, and LaCT's parameters keep their values.
-void load_wan_or_authors(VideoModel& model, Tensors tensors, const std::string& file) {
-  const ForeignNames names = video_names(model);
-  Tensors added;
-  bool given = false;
-  const auto parameters = model.named_parameters();
-  for (const auto& [foreign, ours, view] : names.tensors()) {
+/// Whether the tensors are Wan's, which has no parameter of LaCT.
+bool lacks_lact(const VideoModel& model, const Tensors& tensors) {
+  bool has = false, given = false;
+  for (const auto& [foreign, ours, view] : video_names(model).tensors()) {
     if (!is_lact_parameter(ours)) continue;
+    has = true;
     given = given || tensors.count(foreign) > 0;
-    added[foreign] = view(parameters[ours].detach());
   }
-  if (!given) tensors.merge(added);
-  load_foreign(model, names, tensors, file);
+  return has && !given;
+}
+
+/// LaCT's parameters as they are in the model, added to tensors of Wan.
+Tensors with_lact_of(const VideoModel& model, Tensors tensors) {
+  const auto parameters = model.named_parameters();
+  for (const auto& [foreign, ours, view] : video_names(model).tensors())
+    if (is_lact_parameter(ours)) tensors[foreign] = view(parameters[ours].detach());
+  return tensors;
+}
+
+/// A model without values gets these. LaCT's parameters have their initial ones where the tensors are Wan's.
+std::shared_ptr<VideoModel> filled(std::shared_ptr<VideoModel> model, Tensors tensors,
+                                   const std::string& file) {
+  if (lacks_lact(*model, tensors)) {
+    model = std::make_shared<VideoModel>(model->config());
+    tensors = with_lact_of(*model, std::move(tensors));
+  }
+  adopt_foreign(*model, video_names(*model), file, std::move(tensors));
+  return model;
 }
 
 }  // namespace
+
+bool describes_video(const options::Json& json) {
+  return says(json, "model_type", kVideoType) || says(json, "_class_name", kWanClass) ||
+         is_authors_video(json);
+}
+
+VideoConfig video_config_of(const options::Json& json, const std::string& file) {
+  check_describes_video(json, file);
+  return about_file(file, [&] {
+    if (says(json, "model_type", kVideoType)) {
+      LACT_CHECK(json.contains("model"), "has no field model");
+      VideoConfig config;
+      options::read(json["model"], config, "model");
+      return config;
+    }
+    if (is_authors_video(json)) return read_authors_video(json);
+    options::Json fields = json;
+    fields.erase("_class_name");
+    fields.erase("_diffusers_version");
+    WanModel theirs;
+    options::read(fields, theirs);
+    return translate(theirs);
+  });
+}
 
 VideoConfig read_video_config(const std::string& folder) { return config_of(open_video_folder(folder)); }
 
@@ -98,29 +143,28 @@ options::Json read_video_notes(const std::string& folder) {
 
 std::shared_ptr<VideoModel> load_video(const std::string& folder) {
   const VideoFolder opened = open_video_folder(folder);
-  auto model = std::make_shared<VideoModel>(config_of(opened));
-  if (opened.is_wan) {
-    load_wan_or_authors(*model, io::read_tensor_folder(folder, kWanStem), folder);
-  } else {
-    adopt_foreign(*model, video_names(*model), folder, [&] { return io::read_tensor_folder(folder); });
-  }
+  auto model = video_model_for(config_of(opened), opened, folder);
+  Tensors tensors = tensors_of(opened, folder);
+  if (opened.is_wan) return filled(model, std::move(tensors), folder);
+  adopt_foreign(*model, video_names(*model), folder, std::move(tensors));
   return model;
 }
 
 std::shared_ptr<VideoModel> load_video_as(const VideoConfig& config, const std::string& folder) {
   const VideoFolder opened = open_video_folder(folder);
   if (config == config_of(opened)) return load_video(folder);
-  auto model = std::make_shared<VideoModel>(config);
-  Tensors tensors = opened.is_wan ? io::read_tensor_folder(folder, kWanStem) : io::read_tensor_folder(folder);
-  const ForeignNames theirs = video_names(VideoModel(config_of(opened)));
+  auto model = video_model_for(config, opened, folder);
+  Tensors tensors = tensors_of(opened, folder);
+  const ForeignNames theirs = video_names(*nn::make_uninitialised<VideoModel>(config_of(opened)));
   for (const auto& [foreign, ours, view] : theirs.tensors())
     if (config.mixer != VideoMixer::lact && is_lact_parameter(ours)) tensors.erase(foreign);
-  load_wan_or_authors(*model, std::move(tensors), folder);
-  return model;
+  return filled(model, std::move(tensors), folder);
 }
 
 void load_video_weights(VideoModel& model, const std::string& file) {
-  load_wan_or_authors(model, read_checkpoint(file, "patch_embedding.weight", "video model"), file);
+  Tensors tensors = read_checkpoint(file, "patch_embedding.weight", "video model");
+  if (lacks_lact(model, tensors)) tensors = with_lact_of(model, std::move(tensors));
+  load_foreign(model, video_names(model), tensors, file);
 }
 
 void save_video_config(const std::string& folder, const VideoConfig& config, const options::Json& notes) {

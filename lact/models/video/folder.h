@@ -11,7 +11,13 @@
 
 namespace lact::models {
 
-/// The config alone; nothing is built. Of a folder of Wan: with LaCT as the presets have it.
+/// Whether a config file is that of a video model: a folder's, Wan's, or the authors' YAML.
+bool describes_video(const options::Json& json);
+
+/// What such a file says, unchecked; of Wan's, with LaCT as the presets have it. Errors name `file`.
+VideoConfig video_config_of(const options::Json& json, const std::string& file);
+
+/// The config alone, checked; nothing is built.
 VideoConfig read_video_config(const std::string& folder);
 
 /// What else the folder's config.json says beside the model, such as what turns pixels into latents: an

@@ -6,6 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
 #include "lact/ops/dispatch/dtypes.h"
 
@@ -17,7 +18,7 @@ namespace {
 void init_xavier(at::Tensor weight, int64_t layers) {
   const double fans = double(weight.size(0)) / double(layers) + double(weight.size(1));
   const double bound = std::sqrt(6 / fans);
-  weight.uniform_(-bound, bound);
+  nn::init_uniform(weight, bound);
 }
 
 void check_latents(const at::Tensor& latents, int64_t channels) {
@@ -38,6 +39,7 @@ void check_batch(const char* what, const at::Tensor& tensor, int64_t batch) {
 
 VideoModel::VideoModel(const VideoConfig& config) : config_(config) {
   config.check();
+  check_parameters(cost(config));
   patch_ = {config.patch[0], config.patch[1], config.patch[2]};
   const int64_t width = config.model_dim;
   const auto linear = [&](const char* name, int64_t in, int64_t out) {

@@ -6,13 +6,14 @@ namespace {
 
 struct Size {
   int64_t model_dim, num_layers, num_heads, memory_heads, hidden_dim;
+  double memory_multiple = 1;
 };
 
 VideoConfig sized(const Size& size) {
   VideoConfig config;
   config.model_dim = size.model_dim;
   config.num_layers = size.num_layers;
-  config.layer = video_layer(size.num_heads, size.memory_heads);
+  config.layer = video_layer(size.num_heads, size.memory_heads, size.memory_multiple);
   config.cross_attention.num_heads = size.num_heads;
   config.feed_forward.hidden_dim = size.hidden_dim;
   return config;
@@ -43,7 +44,12 @@ VideoConfig video_small() {
 }
 
 VideoConfig video_1_3b() {
-  return sized({.model_dim = 1536, .num_layers = 30, .num_heads = 12, .memory_heads = 1, .hidden_dim = 8960});
+  return sized({.model_dim = 1536,
+                .num_layers = 30,
+                .num_heads = 12,
+                .memory_heads = 2,
+                .hidden_dim = 8960,
+                .memory_multiple = 2});
 }
 
 VideoConfig video_14b() {

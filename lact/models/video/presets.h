@@ -7,7 +7,7 @@ namespace lact::models {
 
 VideoConfig video_tiny();   ///< 4 blocks of 96 on pixels, 64 tokens per chunk: trains on one core
 VideoConfig video_small();  ///< 8 blocks of 512 on latents of 32 x 32
-VideoConfig video_1_3b();   ///< Wan 2.1 1.3B, 3 d² of state per block
+VideoConfig video_1_3b();   ///< Wan 2.1 1.3B, 3 d² of state per block, as in the authors' YAML
 VideoConfig video_14b();    ///< Wan 2.1 14B, 0.75 d² of state per block
 
 }  // namespace lact::models

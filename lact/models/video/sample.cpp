@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lact/base/error.h"
+#include "lact/base/out_of_memory.h"
 #include "lact/base/random.h"
 #include "lact/ops/random/gaussian_noise.h"
 
@@ -88,8 +89,11 @@ std::optional<at::Tensor> VideoSampler::next_chunk(const OnStep& on_step) {
   const at::Tensor noise =
       chunk_noise({1, config.in_channels, config.chunk_frames, config.latent_height, config.latent_width},
                   sampling_.seed, sampling_.chunks());
-  const auto chunk = solve_flow(
-      *solver, noise, [&](const at::Tensor& sample, double time) { return velocity(sample, time); }, on_step);
+  const auto chunk = making(fmt::format("chunk {} of the video", sampling_.chunks()), [&] {
+    return solve_flow(
+        *solver, noise, [&](const at::Tensor& sample, double time) { return velocity(sample, time); },
+        on_step);
+  });
   if (!chunk) return std::nullopt;
   if (!at::isfinite(*chunk).all().item<bool>())
     throw NonFinite(fmt::format("[sample] chunk {} is not made of finite numbers", sampling_.chunks()));

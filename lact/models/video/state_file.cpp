@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 #include "lact/base/options.h"
 #include "lact/io/safetensors.h"
 #include "lact/models/common/state_file.h"
@@ -47,10 +48,10 @@ struct SamplingWords {
 
 SamplingWords read_sampling_words(const std::string& path, const std::string& text) {
   SamplingWords words;
-  const options::Json json = options::Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  LACT_CHECK(!json.is_discarded(), "{}: metadata \"sampling\" is not JSON", path);
+  const auto json = try_parse_json(text);
+  LACT_CHECK(json, "{}: metadata \"sampling\" is not JSON", path);
   try {
-    options::read(json, words, "sampling");
+    options::read(*json, words, "sampling");
     words.options.check();
   } catch (const Error& error) {
     fail("{}: {}", path, error.what());

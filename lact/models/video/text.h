@@ -20,7 +20,14 @@ class TextEncoder : public torch::nn::Module {
   /// [B, text_length, text_dim], zeros after the end of a text. A text that is too long is cut. Also "" has
   /// one token, which marks the end.
   virtual at::Tensor encode(const std::vector<std::string>& texts) const = 0;
+
+  /// What guidance leads away from unless it is told otherwise.
+  virtual std::string negative_prompt() const { return ""; }
 };
+
+/// The negative prompt with which Wan 2.1 is published, and with which the authors sample: words for
+/// overexposed, static, blurred, badly drawn and the like.
+extern const char* const kWanNegativePrompt;
 
 /// Ids of a text's tokens, without a token for its end.
 using Tokenize = std::function<std::vector<int32_t>(const std::string& text)>;
@@ -39,6 +46,7 @@ class Umt5TextEncoder : public TextEncoder {
   int64_t text_length() const override { return text_length_; }
   int64_t text_dim() const override { return encoder_->config().model_dim; }
   at::Tensor encode(const std::vector<std::string>& texts) const override;
+  std::string negative_prompt() const override { return kWanNegativePrompt; }
 
  private:
   std::shared_ptr<const Umt5Encoder> encoder_;

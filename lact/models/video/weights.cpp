@@ -90,16 +90,17 @@ ForeignNames foreign_names(const AuthorsVideoLayer& theirs) {
 }
 
 VideoConfig translate(const WanModel& theirs) {
-  constexpr int64_t kWidestMemoryHead = 1536;
+  constexpr int64_t kSmallerWan = 1536;
   LACT_CHECK(theirs.model_type == "t2v", "[video] model_type is {}, expected t2v: text to video",
              theirs.model_type);
   check_size("dim", theirs.dim);
   VideoConfig config;
   config.model_dim = theirs.dim;
   config.num_layers = theirs.num_layers;
-  int64_t memory_heads = (theirs.dim + kWidestMemoryHead - 1) / kWidestMemoryHead;
+  const bool small = theirs.dim <= kSmallerWan;
+  int64_t memory_heads = small ? 2 : (theirs.dim + kSmallerWan - 1) / kSmallerWan;
   while (theirs.dim % memory_heads != 0) ++memory_heads;
-  config.layer = video_layer(theirs.num_heads, memory_heads);
+  config.layer = video_layer(theirs.num_heads, memory_heads, small ? 2 : 1);
   config.cross_attention.num_heads = theirs.num_heads;
   config.feed_forward.hidden_dim = theirs.ffn_dim;
   config.norm_epsilon = config.cross_norm.epsilon = theirs.eps;

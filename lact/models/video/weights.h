@@ -85,7 +85,8 @@ struct WanModel {
   }
 };
 
-/// With the memory of the presets: as few heads as are at most 1536 wide.
+/// With the memory of the presets: up to the width of the 1.3B model its two heads with twice as many hidden
+/// channels, above it as few heads as are at most that wide, as the 14B model has.
 VideoConfig translate(const WanModel& theirs);
 /// With the authors' layer.
 VideoConfig translate(const WanModel& theirs, const AuthorsVideoLayer& layer);

@@ -98,7 +98,9 @@ class WordEncoderBlock : public torch::nn::Module {
 WordEncoder::WordEncoder(const WordEncoderConfig& config) : config_(config) {
   config.check();
   const auto table = [&](const char* name, at::IntArrayRef sizes) {
-    return register_parameter(name, at::empty(sizes).normal_(0, nn::kLinearStd));
+    const at::Tensor values = register_parameter(name, at::empty(sizes));
+    nn::init_normal(values, nn::kLinearStd);
+    return values;
   };
   words_ = table("words", {config.word_buckets, config.text_dim});
   grams_ = table("grams", {config.gram_buckets, config.text_dim});
@@ -138,9 +140,9 @@ at::Tensor WordEncoder::encode(const std::vector<std::string>& texts) const {
 }
 
 std::shared_ptr<WordEncoder> load_word_encoder(const std::string& folder) {
-  auto encoder = std::make_shared<WordEncoder>(
+  auto encoder = nn::make_uninitialised<WordEncoder>(
       read_config_of<WordEncoderConfig>(folder, kWordEncoderType, "built-in text encoder"));
-  adopt_foreign(*encoder, own_names(*encoder), folder, [&] { return io::read_tensor_folder(folder); });
+  adopt_foreign(*encoder, own_names(*encoder), folder, io::read_tensor_folder(folder));
   return encoder;
 }
 

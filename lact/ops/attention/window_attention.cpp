@@ -48,8 +48,8 @@ void check_window(const Window& window, Range queries, Range keys) {
   check_disjoint(std::move(query_ranges), "query ranges");
 }
 
-at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const Window& window, int64_t first_query, int64_t first_key) {
+void check_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Window& window,
+                     int64_t first_query, int64_t first_key) {
   LACT_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4,
              "[window_attention] q, k and v have shapes {}, {} and {}, expected [B, T, H, D]",
              q.sizes().vec(), k.sizes().vec(), v.sizes().vec());
@@ -59,6 +59,11 @@ at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::
   LACT_CHECK(k.sizes().slice(0, 3) == v.sizes().slice(0, 3), "[window_attention] k has shape {} but v has {}",
              k.sizes().vec(), v.sizes().vec());
   check_window(window, {first_query, first_query + q.size(1)}, {first_key, first_key + k.size(1)});
+}
+
+at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const Window& window, int64_t first_query, int64_t first_key) {
+  check_attention(q, k, v, window, first_query, first_key);
   if (fused_paths() && fused::fits_window_attention(q, k, v)) {
     return fused::window_attention(q, k, v, window, first_query, first_key);
   }

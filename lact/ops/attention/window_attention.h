@@ -37,6 +37,10 @@ struct Window {
 /// Throws unless the window fits queries and keys at these positions.
 void check_window(const Window& window, Range queries, Range keys);
 
+/// Throws unless the shapes fit each other and the window; k and v may be of another type than q.
+void check_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Window& window,
+                     int64_t first_query, int64_t first_key);
+
 /// q [B, Tq, H, D] for positions first_query, first_query + 1, ...; k, v [B, Tk, H, D] for positions from
 /// first_key on. Scores are scaled by 1/sqrt(D); softmax in at least float32. Returns [B, Tq, H, D of v].
 at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

@@ -13,7 +13,7 @@ struct WindowAttention : torch::autograd::Function<WindowAttention> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& q,
                             const at::Tensor& k, const at::Tensor& v,
                             const c10::intrusive_ptr<AttentionPieces>& window) {
-    const AttentionInputs in = {q, k, v};
+    const AttentionInputs in = {q, k, v, {}, {}};
     const at::Tensor log_sums = at::empty({in.batch(), in.num_heads(), in.num_queries()}, at::kFloat);
     const at::Tensor out = run_attention(in, *window, log_sums);
     context->save_for_backward({q, k, v, out, log_sums});
@@ -26,7 +26,7 @@ struct WindowAttention : torch::autograd::Function<WindowAttention> {
     const auto saved = context->get_saved_variables();
     const auto window =
         c10::static_intrusive_pointer_cast<AttentionPieces>(context->saved_data["window"].toCapsule());
-    const AttentionInputs in = {saved[0], saved[1], saved[2]};
+    const AttentionInputs in = {saved[0], saved[1], saved[2], {}, {}};
     const auto wanted = [&](size_t i, const at::Tensor& x, auto make) {
       return context->needs_input_grad(i) ? make(x.sizes(), x.options()) : at::Tensor();
     };
@@ -56,7 +56,7 @@ at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::
   const auto pieces = c10::make_intrusive<AttentionPieces>(window, first_query, first_key);
   const bool differentiable =
       at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad());
-  if (!differentiable) return run_attention({q, k, v}, *pieces, at::Tensor());
+  if (!differentiable) return run_attention({q, k, v, {}, {}}, *pieces, at::Tensor());
   return WindowAttention::apply(q, k, v, pieces);
 }
 

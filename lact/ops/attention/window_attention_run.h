@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lact/kernels/attention.h"
+#include "lact/kernels/attention_query.h"
 #include "lact/ops/attention/window_attention_pieces.h"
 #include "lact/ops/dispatch/work_items.h"
 
@@ -23,8 +24,12 @@ inline kernels::HeadOutput output_of(const at::Tensor& x, int64_t batch, int64_t
   return {address(x, batch, head), x.stride(1)};
 }
 
+/// Queries of so small a block are streamed one by one: packing the keys would cost more.
+constexpr int64_t kFewQueries = 4;
+
 struct AttentionInputs {
-  at::Tensor q, k, v;  // [B, T, H, D]
+  at::Tensor q, k, v;             // [B, T, H, D]
+  at::Tensor k_scales, v_scales;  // [B, T, H] where k and v are int8, which only blocks of a few queries read
   int64_t batch() const { return q.size(0); }
   int64_t num_heads() const { return q.size(2); }
   int64_t num_queries() const { return q.size(1); }
@@ -35,8 +40,9 @@ struct AttentionInputs {
             rows_of(v, batch, head),
             q.size(3),
             v.size(3),
-            float(1 / std::sqrt(double(q.size(3))))};
+            scale()};
   }
+  float scale() const { return float(1 / std::sqrt(double(q.size(3)))); }
 };
 
 /// Whether bfloat16 is best multiplied as pairs: in tile registers where they fit, otherwise in vectors.
@@ -78,6 +84,10 @@ struct InputGradients {
 /// [B, T, H, D of v]. log_sums is undefined or [B, H, T], what the backward pass needs.
 at::Tensor run_attention(const AttentionInputs& in, const AttentionPieces& window,
                          const at::Tensor& log_sums);
+
+/// The blocks of a few queries alone. k and v may be of another type than q.
+void run_queries(const AttentionInputs& in, const AttentionPieces& window, const at::Tensor& out,
+                 const at::Tensor& log_sums);
 
 /// Fills the gradients that are defined; that of q has to be zero before.
 void run_attention_backward(const AttentionInputs& in, const AttentionPieces& window, const at::Tensor& out,

@@ -32,13 +32,13 @@ struct LanczosTaps {
   std::vector<int32_t> weights;
 };
 
-std::vector<LanczosTaps> lanczos_taps(int64_t source, int64_t target) {
-  const double scale = static_cast<double>(source) / static_cast<double>(target);
+std::vector<LanczosTaps> lanczos_taps(int64_t source, const ResizedSpan& target) {
+  const double scale = static_cast<double>(source) / static_cast<double>(target.full);
   const double stretch = std::max(scale, 1.0);  // made smaller: the filter covers all that falls together
   const double support = kLanczosRadius * stretch;
-  std::vector<LanczosTaps> all(target);
-  for (int64_t i = 0; i < target; ++i) {
-    const double center = (static_cast<double>(i) + 0.5) * scale;
+  std::vector<LanczosTaps> all(target.count);
+  for (int64_t i = 0; i < target.count; ++i) {
+    const double center = (static_cast<double>(target.first + i) + 0.5) * scale;
     const int64_t first = std::max<int64_t>(0, static_cast<int64_t>(center - support + 0.5));
     const int64_t end = std::min(source, static_cast<int64_t>(center + support + 0.5));
     std::vector<double> weights;
@@ -73,10 +73,10 @@ void resize_row(const uint8_t* source, const std::vector<LanczosTaps>& taps, uin
   }
 }
 
-/// [H, W, C] -> [H, width, C]
-at::Tensor resize_columns(const at::Tensor& image, int64_t width) {
-  const int64_t rows = image.size(0), channels = image.size(2);
-  const auto taps = lanczos_taps(image.size(1), width);
+/// [H, W, C] -> [H, target.count, C]
+at::Tensor resize_columns(const at::Tensor& image, const ResizedSpan& target_columns) {
+  const int64_t rows = image.size(0), channels = image.size(2), width = target_columns.count;
+  const auto taps = lanczos_taps(image.size(1), target_columns);
   at::Tensor result = at::empty({rows, width, channels}, at::kByte);
   const uint8_t* source = image.data_ptr<uint8_t>();
   uint8_t* target = result.data_ptr<uint8_t>();
@@ -88,10 +88,10 @@ at::Tensor resize_columns(const at::Tensor& image, int64_t width) {
   return result;
 }
 
-/// [H, W, C] -> [height, W, C]
-at::Tensor resize_rows(const at::Tensor& image, int64_t height) {
-  const int64_t row_bytes = image.size(1) * image.size(2);
-  const auto taps = lanczos_taps(image.size(0), height);
+/// [H, W, C] -> [target.count, W, C]
+at::Tensor resize_rows(const at::Tensor& image, const ResizedSpan& target_rows) {
+  const int64_t row_bytes = image.size(1) * image.size(2), height = target_rows.count;
+  const auto taps = lanczos_taps(image.size(0), target_rows);
   at::Tensor result = at::empty({height, image.size(1), image.size(2)}, at::kByte);
   const uint8_t* source = image.data_ptr<uint8_t>();
   uint8_t* target = result.data_ptr<uint8_t>();
@@ -139,18 +139,32 @@ at::Tensor unpremultiplied(const at::Tensor& image) {
 }  // namespace
 
 at::Tensor resize_lanczos(const at::Tensor& image, int64_t height, int64_t width) {
+  return resize_lanczos(image, {height, 0, height}, {width, 0, width});
+}
+
+at::Tensor resize_lanczos(const at::Tensor& image, const ResizedSpan& rows, const ResizedSpan& columns) {
   LACT_CHECK(image.defined() && image.scalar_type() == at::kByte && image.dim() == 3 &&
                  (image.size(2) == 3 || image.size(2) == 4) && image.numel() > 0,
              "[resize_lanczos] the image is {}, expected uint8 (Byte) [H, W, 3] or [H, W, 4]",
              image.defined() ? fmt::format("{} {}", toString(image.scalar_type()), image.sizes().vec())
                              : "undefined");
-  LACT_CHECK(height >= 1 && width >= 1, "[resize_lanczos] the new size is {} x {}, expected at least 1 x 1",
-             width, height);
-  if (image.size(0) == height && image.size(1) == width) return image.clone();
+  LACT_CHECK(rows.full >= 1 && columns.full >= 1,
+             "[resize_lanczos] the new size is {} x {}, expected at least 1 x 1", columns.full, rows.full);
+  for (const ResizedSpan& span : {rows, columns})
+    LACT_CHECK(span.first >= 0 && span.count >= 1 && span.first <= span.full - span.count,
+               "[resize_lanczos] pixels {} to {} are asked for, but there are {}", span.first,
+               span.first + span.count, span.full);
+  const bool other_rows = image.size(0) != rows.full, other_columns = image.size(1) != columns.full;
+  // What keeps its size along a side is cut there before all else; so no side grows beyond what is asked for.
+  at::Tensor result = image;
+  if (!other_rows) result = result.narrow(0, rows.first, rows.count);
+  if (!other_columns) result = result.narrow(1, columns.first, columns.count);
+  result = result.contiguous();
+  if (!other_rows && !other_columns) return result.is_alias_of(image) ? result.clone() : result;
   const bool alpha = image.size(2) == 4;
-  at::Tensor result = alpha ? premultiplied(image.contiguous()) : image.contiguous();
-  if (result.size(1) != width) result = resize_columns(result, width);
-  if (result.size(0) != height) result = resize_rows(result, height);
+  if (alpha) result = premultiplied(result);
+  if (other_columns) result = resize_columns(result, columns);
+  if (other_rows) result = resize_rows(result, rows);
   return alpha ? unpremultiplied(result) : result;
 }
 

@@ -123,6 +123,7 @@ at::Tensor compressed_linear(const at::Tensor& x, const CompressedWeight& weight
     case WeightFormat::bf16:
       return halves_product(x, weight, bias);
     case WeightFormat::f32:
+    case WeightFormat::automatic:
       break;
   }
   return singles_product(x, weight.numbers(), bias);

@@ -12,10 +12,13 @@
 namespace lact::ops {
 
 /// bf16: rounded to bfloat16. int8: a byte per number and a float32 scale for every 128 numbers of a row;
-/// products with a few tokens round these to bytes too.
-enum class WeightFormat { f32, bf16, int8 };
-constexpr std::array<std::pair<WeightFormat, std::string_view>, 3> enum_names(WeightFormat) {
-  return {{{WeightFormat::f32, "f32"}, {WeightFormat::bf16, "bf16"}, {WeightFormat::int8, "int8"}}};
+/// products with a few tokens round these to bytes too. automatic: what a loader finds best.
+enum class WeightFormat { automatic, f32, bf16, int8 };
+constexpr std::array<std::pair<WeightFormat, std::string_view>, 4> enum_names(WeightFormat) {
+  return {{{WeightFormat::automatic, "auto"},
+           {WeightFormat::f32, "f32"},
+           {WeightFormat::bf16, "bf16"},
+           {WeightFormat::int8, "int8"}}};
 }
 
 /// What was lost: |rounded - weight|² and |weight|², to be added up over several weights.
@@ -26,7 +29,8 @@ struct WeightError {
   WeightError& operator+=(const WeightError& other);
 };
 
-/// A weight [out, in] on the CPU.
+/// A weight [out, in] on the CPU. One that has the format's type, and needs no padding, is kept as it is: its
+/// memory is shared.
 class CompressedWeight {
  public:
   CompressedWeight(const at::Tensor& weight, WeightFormat format);
@@ -47,6 +51,7 @@ class CompressedWeight {
   const at::Tensor& scales() const { return scales_; }    ///< [out, groups], of int8
 
  private:
+  void convert(const at::Tensor& weight, int64_t width, at::ScalarType type);
   at::Tensor widen(const at::Tensor& numbers, const at::Tensor& scales) const;
 
   WeightFormat format_;

@@ -1,13 +1,14 @@
 #include <ATen/ATen.h>
-#include <sys/mman.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <new>
+#include <numeric>
 
 #include "lact/base/error.h"
+#include "lact/kernels/compress.h"
 #include "lact/kernels/gemv.h"
 #include "lact/ops/linear/compressed_linear.h"
+#include "lact/ops/linear/few_tokens.h"
+#include "lact/ops/linear/large_pages.h"
 
 namespace lact::ops {
 
@@ -23,26 +24,45 @@ int64_t padded(int64_t in, WeightFormat format) {
   return (in + unit - 1) / unit * unit;
 }
 
-/// scale · (byte - 128), with the largest number of a group at 127.
-void to_bytes(const at::Tensor& rows, at::Tensor bytes, at::Tensor scales) {
-  const at::Tensor groups = rows.unflatten(1, {scales.size(1), kernels::kByteGroup});
-  scales.copy_(groups.abs().amax(2) / 127);
-  const at::Tensor inverse = at::where(scales > 0, 1 / scales, at::zeros_like(scales));
-  bytes.copy_((groups * inverse.unsqueeze(2)).round_().add_(128).flatten(1));
+/// Rows of float32 to rows of `numbers`, and of `scales` for int8; both as wide as each other.
+WeightError round_rows(const at::Tensor& rows, const at::Tensor& numbers, const at::Tensor& scales) {
+  const auto& kernels = kernels::compress_kernels();
+  const int64_t width = rows.size(1);
+  std::vector<kernels::RoundingError> errors(size_t(rows.size(0)));
+  for_each_row_range(rows.size(0), 4 * width, [&](int64_t first, int64_t count) {
+    for (int64_t row = first; row < first + count; ++row) {
+      const float* from = rows.data_ptr<float>() + row * rows.stride(0);
+      if (scales.defined()) {
+        errors[size_t(row)] = kernels.bytes(from, width, numbers.data_ptr<uint8_t>() + row * width,
+                                            scales.data_ptr<float>() + row * scales.size(1));
+      } else {
+        auto* to = reinterpret_cast<uint16_t*>(numbers.data_ptr<at::BFloat16>()) + row * width;
+        errors[size_t(row)] = kernels.halves(from, width, to);
+      }
+    }
+  });
+  WeightError total;
+  for (const auto& error : errors) total += {error.lost, error.whole};
+  return total;
 }
 
-constexpr size_t kLargePage = size_t(2) << 20;
-
-/// An uninitialised matrix in large pages as far as it fills them: it is read from end to end for every
-/// token, and of small pages many more would have to be looked up.
-at::Tensor empty_in_large_pages(at::IntArrayRef sizes, at::ScalarType type) {
-  const size_t bytes = size_t(c10::multiply_integers(sizes)) * c10::elementSize(type);
-  if (bytes < kLargePage) return at::empty(sizes, type);
-  void* memory = nullptr;
-  if (posix_memalign(&memory, kLargePage, bytes) != 0) throw std::bad_alloc();
-  // Where the system has no large pages, small ones do.
-  madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
-  return at::from_blob(memory, sizes, &std::free, type);
+/// |weight|² of a dense matrix in float32 or bfloat16.
+double squares_of(const at::Tensor& weight) {
+  const auto& kernels = kernels::compress_kernels();
+  const int64_t width = weight.size(1);
+  std::vector<double> squares(size_t(weight.size(0)));
+  for_each_row_range(
+      weight.size(0), int64_t(weight.element_size()) * width, [&](int64_t first, int64_t count) {
+        for (int64_t row = first; row < first + count; ++row) {
+          const char* from =
+              static_cast<const char*>(weight.data_ptr()) + row * width * int64_t(weight.element_size());
+          squares[size_t(row)] =
+              weight.scalar_type() == at::kFloat
+                  ? kernels.squares(reinterpret_cast<const float*>(from), width)
+                  : kernels.squares_of_halves(reinterpret_cast<const uint16_t*>(from), width);
+        }
+      });
+  return std::accumulate(squares.begin(), squares.end(), 0.0);
 }
 
 }  // namespace
@@ -59,31 +79,41 @@ CompressedWeight::CompressedWeight(const at::Tensor& weight, WeightFormat format
   LACT_CHECK(weight.dim() == 2 && weight.numel() > 0 && weight.is_floating_point() && weight.is_cpu(),
              "[compress] the weight has shape {} and type {}, expected a floating point matrix on the CPU",
              weight.sizes().vec(), toString(weight.scalar_type()));
+  LACT_CHECK(format != WeightFormat::automatic, "[compress] the format is auto, expected f32, bf16 or int8");
   at::NoGradGuard no_grad;
   in_ = weight.size(1);
-  const int64_t out = weight.size(0), width = padded(in_, format);
+  const int64_t width = padded(in_, format);
   const auto type = format == WeightFormat::int8   ? at::kByte
                     : format == WeightFormat::bf16 ? at::kBFloat16
                                                    : at::kFloat;
-  numbers_ = empty_in_large_pages({out, width}, type);
-  if (format == WeightFormat::int8) scales_ = at::empty({out, width / kernels::kByteGroup}, at::kFloat);
-  const int64_t stretch = stretch_of(width);
-  for (int64_t first = 0; first < out; first += stretch) {
-    const int64_t count = std::min(stretch, out - first);
-    const at::Tensor rows = weight.narrow(0, first, count).to(at::kFloat);
-    const at::Tensor wide = width == in_ ? rows : at::constant_pad_nd(rows, {0, width - in_});
-    if (format == WeightFormat::int8) {
-      to_bytes(wide, numbers_.narrow(0, first, count), scales_.narrow(0, first, count));
-    } else {
-      numbers_.narrow(0, first, count).copy_(wide);
-    }
-    error_.whole += rows.square().sum(at::kDouble).item<double>();
-    if (format != WeightFormat::f32) {
-      error_.lost += (widened(first, count) - rows).square_().sum(at::kDouble).item<double>();
-    }
+  if (weight.scalar_type() == type && width == in_ && weight.is_contiguous()) {
+    numbers_ = weight.detach();
+    error_.whole = squares_of(numbers_);
+  } else {
+    convert(weight, width, type);
   }
   LACT_CHECK(std::isfinite(error_.whole) && std::isfinite(error_.lost),
              "[compress] the weight contains NaN or infinity, or numbers whose square is");
+}
+
+void CompressedWeight::convert(const at::Tensor& weight, int64_t width, at::ScalarType type) {
+  const int64_t out = weight.size(0);
+  numbers_ = empty_in_large_pages({out, width}, type);
+  if (format_ == WeightFormat::int8) scales_ = at::empty({out, width / kernels::kByteGroup}, at::kFloat);
+  const int64_t stretch = stretch_of(width);
+  for (int64_t first = 0; first < out; first += stretch) {
+    const int64_t count = std::min(stretch, out - first);
+    at::Tensor rows = weight.narrow(0, first, count).to(at::kFloat);
+    if (width != in_) rows = at::constant_pad_nd(rows, {0, width - in_});
+    rows = rows.contiguous();
+    const at::Tensor numbers = numbers_.narrow(0, first, count);
+    if (format_ == WeightFormat::f32) {
+      numbers.copy_(rows);
+      error_.whole += squares_of(rows);
+    } else {
+      error_ += round_rows(rows, numbers, scales_.defined() ? scales_.narrow(0, first, count) : scales_);
+    }
+  }
 }
 
 int64_t CompressedWeight::bytes() const {

@@ -34,9 +34,9 @@ struct Together {
 };
 
 /// Buffers for one matrix at a time, m <= n, both padded to whole panels.
-class Space {
+class Workspace {
  public:
-  Space(int64_t m, int64_t n, bool pairs, bool backward)
+  Workspace(int64_t m, int64_t n, bool pairs, bool backward)
       : m_(kernels::round_up_to(m, kPanel)),
         n_(kernels::round_up_to(n, kPanel)),
         packing_(pairs ? Packing::pairs : Packing::singles),
@@ -83,10 +83,10 @@ uint32_t* words(const at::Tensor& buffer) { return reinterpret_cast<uint32_t*>(b
 template <class Loop>
 class Iteration {
  public:
-  explicit Iteration(Space& space) : space_(space), m_(space.m()), n_(space.n()) {}
+  explicit Iteration(Workspace& space) : space_(space), m_(space.m()), n_(space.n()) {}
 
   /// X ← a X + (b A + c A²) X
-  void advance(const Triple& abc) {
+  void forward(const Triple& abc) {
     make_polynomial(abc);
     loop_(n_ / kPanel, [&](int64_t p) {
       float* c = numbers(space_.x) + p * kPanel;
@@ -96,7 +96,7 @@ class Iteration {
   }
 
   /// Y ← a Y + P Y + T X  with  H = Y Xᵀ,  S = H + Hᵀ,  T = b S + c (S A + A S)
-  void retreat(const Triple& abc) {
+  void backward(const Triple& abc) {
     const auto [a, b, c] = abc;
     make_polynomial(abc);
     const uint32_t* y_tiles = pack_tiles(space_.y, m_, n_, space_.x_tiles);
@@ -185,7 +185,7 @@ class Iteration {
     pack_tiles(space_.polynomial, m_, m_, space_.polynomial_tiles);
   }
 
-  Space& space_;
+  Workspace& space_;
   int64_t m_, n_;
   Loop loop_;
   const kernels::ProductKernels& kernels_ = kernels::products_kernels();
@@ -193,7 +193,7 @@ class Iteration {
 
 /// The numbers of a padded buffer that belong to the matrix, [m, n] or, for a tall one, seen from the other
 /// side.
-at::Tensor inside(const at::Tensor& buffer, const Space& space, const at::Tensor& like) {
+at::Tensor inside(const at::Tensor& buffer, const Workspace& space, const at::Tensor& like) {
   const bool tall = like.size(0) > like.size(1);
   const at::Tensor wide = buffer.view({space.m(), space.n()})
                               .narrow(0, 0, std::min(like.size(0), like.size(1)))
@@ -201,7 +201,7 @@ at::Tensor inside(const at::Tensor& buffer, const Space& space, const at::Tensor
   return tall ? wide.t() : wide;
 }
 
-void fill(const at::Tensor& buffer, const Space& space, const at::Tensor& from) {
+void fill(const at::Tensor& buffer, const Workspace& space, const at::Tensor& from) {
   if (from.numel() < buffer.numel()) buffer.zero_();
   inside(buffer, space, from).copy_(from);
 }
@@ -227,23 +227,23 @@ at::Tensor wide_of(const at::Tensor& x) { return x.size(-2) > x.size(-1) ? x.tra
 /// is defined.
 template <class Loop>
 void forward_matrix(const at::Tensor& gradient, const at::Tensor& kept, const NewtonSchulzOptions& options,
-                    Space& space) {
+                    Workspace& space) {
   fill(space.x, space, gradient);
   space.x.mul_(1 / (norm_of(gradient) + options.epsilon));
   for (int64_t step = 0; step < options.steps; ++step) {
     if (kept.defined()) kept[step].copy_(wide_of(inside(space.x, space, gradient)));
-    Iteration<Loop>(space).advance(newton_schulz_coefficients(options.coefficients, step));
+    Iteration<Loop>(space).forward(newton_schulz_coefficients(options.coefficients, step));
   }
 }
 
 /// dG from the gradient of the result.
 template <class Loop>
 void backward_matrix(const at::Tensor& gradient, const at::Tensor& kept, const at::Tensor& result_gradient,
-                     const NewtonSchulzOptions& options, Space& space, const at::Tensor& to) {
+                     const NewtonSchulzOptions& options, Workspace& space, const at::Tensor& to) {
   fill(space.y, space, result_gradient);
   for (int64_t step = options.steps - 1; step >= 0; --step) {
     fill(space.x, space, kept[step]);
-    Iteration<Loop>(space).retreat(newton_schulz_coefficients(options.coefficients, step));
+    Iteration<Loop>(space).backward(newton_schulz_coefficients(options.coefficients, step));
   }
   // X₀ = G / (|G| + ε)
   to.copy_(inside(space.y, space, gradient));
@@ -263,16 +263,16 @@ void for_each_matrix(const at::Tensor& gradient, bool pairs, bool backward, cons
   // Small products are over before other cores have woken up.
   constexpr int64_t kSmall = 96;
   if (matrices >= 2 * num_workers() || matrices % num_workers() == 0 || m <= kSmall) {
-    std::vector<std::unique_ptr<Space>> spaces(static_cast<size_t>(num_workers()));
+    std::vector<std::unique_ptr<Workspace>> spaces(static_cast<size_t>(num_workers()));
     for_each_item(matrices, [&](int64_t matrix, int64_t worker) {
       at::NoGradGuard no_grad;
       auto& space = spaces[static_cast<size_t>(worker)];
-      if (!space) space = std::make_unique<Space>(m, n, pairs, backward);
+      if (!space) space = std::make_unique<Workspace>(m, n, pairs, backward);
       body(matrix, *space, Alone{});
     });
     return;
   }
-  Space space(m, n, pairs, backward);
+  Workspace space(m, n, pairs, backward);
   for (int64_t matrix = 0; matrix < matrices; ++matrix) body(matrix, space, Together{});
 }
 
@@ -321,7 +321,7 @@ NewtonSchulzPass newton_schulz_forward(const at::Tensor& gradient, const NewtonS
     pass.iterates = at::empty({gradient.size(0), options.steps, wide.size(1), wide.size(2)},
                               gradient.options().dtype(precision.kept));
   }
-  for_each_matrix(gradient, precision.pairs, false, [&](int64_t matrix, Space& space, auto loop) {
+  for_each_matrix(gradient, precision.pairs, false, [&](int64_t matrix, Workspace& space, auto loop) {
     const at::Tensor kept = keep ? pass.iterates[matrix] : at::Tensor();
     forward_matrix<decltype(loop)>(gradient[matrix], kept, options, space);
     pass.result[matrix].copy_(inside(space.x, space, gradient[matrix]));
@@ -334,7 +334,7 @@ at::Tensor newton_schulz_backward(const at::Tensor& gradient, const at::Tensor& 
                                   const NewtonSchulzPrecision& precision) {
   at::NoGradGuard no_grad;
   at::Tensor result = at::empty_like(gradient);
-  for_each_matrix(gradient, precision.pairs, true, [&](int64_t matrix, Space& space, auto loop) {
+  for_each_matrix(gradient, precision.pairs, true, [&](int64_t matrix, Workspace& space, auto loop) {
     const at::Tensor own = gradient[matrix];
     at::Tensor kept = iterates.defined() ? iterates[matrix] : at::Tensor();
     if (!kept.defined()) {

@@ -17,23 +17,32 @@ std::shared_ptr<data::Tokenizer> tokenizer_for(const std::string& folder, const 
   return data::read_tokenizer(has_own ? folder : "bytes");
 }
 
+ops::CacheFormat cache_for(ops::CacheFormat cache, ops::WeightFormat weights) {
+  const bool follows = cache == ops::CacheFormat::automatic && weights == ops::WeightFormat::int8;
+  return follows ? ops::CacheFormat::int8 : cache;
+}
+
 }  // namespace
 
 Loaded load(const std::string& folder, const LoadOptions& options, bool with_fingerprint) {
   // Small things first: what is wrong with them is known before gigabytes are read.
   const models::LmConfig config = models::read_lm_config(folder);
+  models::warn_of_unseen_tokens(config, folder);
   Loaded loaded;
   loaded.tokenizer = tokenizer_for(folder, options.tokenizer);
   LACT_CHECK(loaded.tokenizer->vocabulary_size() <= config.vocabulary_size,
              "{}: the tokenizer ({}) has {} tokens but the model's vocabulary is {}", folder,
              loaded.tokenizer->description(), loaded.tokenizer->vocabulary_size(), config.vocabulary_size);
-  loaded.model = models::load_lm(folder);
-  loaded.model->set_compute_type(ops::compute_type(options.precision));
+  auto read = models::load_lm_for_inference(folder, options.weights, ops::announced(options.precision),
+                                            with_fingerprint);
+  loaded.model = std::move(read.model);
+  loaded.weights = read.format;
+  loaded.fingerprint = std::move(read.fingerprint);
+  loaded.weight_error = read.error.relative();
   loaded.model->eval();
-  if (with_fingerprint) loaded.fingerprint = models::fingerprint(*loaded.model);
-  if (options.weights != ops::WeightFormat::f32) {
-    loaded.weight_error = loaded.model->compress_weights(options.weights).relative();
-    log::info("weights as {}: relative error {:.2e}", options::word_of(options.weights), loaded.weight_error);
+  loaded.model->set_cache(cache_for(options.cache, read.format));
+  if (read.error.lost > 0) {
+    log::info("weights as {}: relative error {:.2e}", options::word_of(read.format), loaded.weight_error);
   }
   return loaded;
 }

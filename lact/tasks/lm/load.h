@@ -13,14 +13,20 @@ namespace lact::tasks::lm {
 
 struct LoadOptions {
   std::string tokenizer = {};
-  ops::Precision precision = ops::Precision::f32;
-  ops::WeightFormat weights = ops::WeightFormat::f32;
+  ops::Precision precision = ops::Precision::automatic;
+  ops::WeightFormat weights = ops::WeightFormat::automatic;
+  ops::CacheFormat cache = ops::CacheFormat::automatic;
 
   template <class Visitor>
   void visit(Visitor&& field) {
     field("tokenizer", tokenizer, "bytes or a SentencePiece model; by default the model folder's");
-    field("precision", precision, "f32 or bf16");
-    field("weights", weights, "How weights are kept in memory: f32, bf16 or int8");
+    field("precision", precision, "f32, bf16, or auto: bf16 where this processor multiplies it faster");
+    field("weights", weights,
+          "How weights are kept in memory: f32, bf16, int8, or auto: as the file has them or as is computed, "
+          "whichever is smaller");
+    field("cache", cache,
+          "How the window's keys and values are kept: f32, bf16, int8, or auto: as is computed, int8 with "
+          "weights of int8");
   }
   bool operator==(const LoadOptions&) const = default;
 };
@@ -28,6 +34,7 @@ struct LoadOptions {
 struct Loaded {
   std::shared_ptr<models::LanguageModel> model;
   std::shared_ptr<data::Tokenizer> tokenizer;
+  ops::WeightFormat weights = ops::WeightFormat::f32;  ///< how they are kept; never `automatic`
   std::string fingerprint;  ///< of the weights as they were saved; "" unless asked for
   double weight_error = 0;  ///< |compressed - weights| / |weights|
 };

@@ -1,5 +1,6 @@
 #include "lact/tasks/lm/session.h"
 
+#include <utility>
 #include <vector>
 
 #include "lact/data/text/encode.h"
@@ -30,20 +31,26 @@ models::LmStream stream_from(const Loaded& lm, const std::string& memory_file) {
 }  // namespace
 
 uint64_t read_in_chunks(const Loaded& lm, const std::string& file,
-                        const std::function<void(std::span<const int64_t>)>& on_chunk) {
+                        const std::function<void(std::span<const int64_t>)>& on_chunk,
+                        const data::TextFormat& format) {
   // Small pieces of text, so that memory does not depend on the length.
   constexpr data::PieceSizes kPieces = {.usual = 1024};
   const auto chunk = size_t(lm.model->config().chunk_size);
   std::vector<int64_t> pending;
-  const auto add = [&](const std::vector<int32_t>& tokens) {
-    for (const int32_t token : tokens) {
-      pending.push_back(token);
-      if (pending.size() < chunk) continue;
-      on_chunk(pending);
-      pending.clear();
-    }
+  const auto add = [&](int64_t token) {
+    pending.push_back(token);
+    if (pending.size() < chunk) return;
+    on_chunk(pending);
+    pending.clear();
   };
-  const uint64_t bytes = data::encode_file(*lm.tokenizer, file, add, kPieces).bytes;
+  bool between = false;
+  const auto add_all = [&](const std::vector<int32_t>& tokens) {
+    if (std::exchange(between, false)) add(lm.tokenizer->end_of_text());
+    for (const int32_t token : tokens) add(token);
+  };
+  const auto end_document = [&](uint64_t) { between = format.end_of_text; };
+  const uint64_t bytes =
+      data::encode_file(*lm.tokenizer, file, format.text_field, add_all, end_document, kPieces).bytes;
   on_chunk(pending);
   return bytes;
 }
@@ -52,14 +59,15 @@ Session::Session(Loaded lm, const std::string& memory_file)
     : lm_(std::move(lm)), stream_(stream_from(lm_, memory_file)) {}
 
 uint64_t Session::read_file(const std::string& file,
-                            const std::function<void(std::span<const int64_t>)>& on_read) {
+                            const std::function<void(std::span<const int64_t>)>& on_read,
+                            const data::TextFormat& format) {
   const auto read = [&](std::span<const int64_t> tokens) {
     stream_.read(tokens);
     if (on_read) on_read(tokens);
   };
   const int64_t border = lm_.tokenizer->end_of_text();
-  if (position() > 0) read({&border, 1});
-  return read_in_chunks(lm_, file, read);
+  if (position() > 0 && format.end_of_text) read({&border, 1});
+  return read_in_chunks(lm_, file, read, format);
 }
 
 models::Generated Session::write(const std::string& prompt, const models::GenerateOptions& options,

@@ -6,15 +6,17 @@
 #include <span>
 #include <string>
 
+#include "lact/data/text/text_format.h"
 #include "lact/models/lm/generate.h"
 #include "lact/tasks/lm/load.h"
 
 namespace lact::tasks::lm {
 
 /// Gives the tokens of a text file of any size to `on_chunk`, no more than a chunk of the model at a time;
-/// returns the bytes of the text.
+/// returns the bytes of the text. The end-of-text token stands between the documents of the file.
 uint64_t read_in_chunks(const Loaded& lm, const std::string& file,
-                        const std::function<void(std::span<const int64_t>)>& on_chunk);
+                        const std::function<void(std::span<const int64_t>)>& on_chunk,
+                        const data::TextFormat& format = {});
 
 class Session {
  public:
@@ -22,9 +24,11 @@ class Session {
   explicit Session(Loaded lm, const std::string& memory_file = "");
 
   /// Reads a text file of any size in constant memory; an end-of-text token separates it from what was read
-  /// before. `on_read` gets the tokens after they were read. Returns the bytes of the text.
+  /// before, unless the format says otherwise. `on_read` gets the tokens after they were read. Returns the
+  /// bytes of the text.
   uint64_t read_file(const std::string& file,
-                     const std::function<void(std::span<const int64_t>)>& on_read = {});
+                     const std::function<void(std::span<const int64_t>)>& on_read = {},
+                     const data::TextFormat& format = {});
 
   /// Reads a prompt, perhaps an empty one, and goes on writing. `on_bytes` gets the text as it is written.
   models::Generated write(const std::string& prompt, const models::GenerateOptions& options,

@@ -21,7 +21,7 @@ Loaded load(const std::string& folder_or_file, const LoadOptions& options) {
              "no weights come with this build (weights/nvs was not found); --model names a model folder, and "
              "lact nvs train makes one");
   loaded.model = models::load_nvs(loaded.path);
-  loaded.model->set_compute_type(ops::compute_type(options.precision));
+  loaded.model->set_compute_type(ops::compute_type(ops::announced(options.precision)));
   loaded.model->eval();
   loaded.fingerprint = models::fingerprint(*loaded.model);
   return loaded;

@@ -11,11 +11,11 @@
 namespace lact::tasks::nvs {
 
 struct LoadOptions {
-  ops::Precision precision = ops::Precision::f32;
+  ops::Precision precision = ops::Precision::automatic;
 
   template <class Visitor>
   void visit(Visitor&& field) {
-    field("precision", precision, "f32 or bf16");
+    field("precision", precision, "f32, bf16, or auto: bf16 where this processor multiplies it faster");
   }
   bool operator==(const LoadOptions&) const = default;
 };

@@ -44,7 +44,7 @@ Loaded load(const std::string& folder, const LoadOptions& options) {
   LACT_CHECK(!loaded.path.empty(),
              "no weights come with this build (weights/video was not found); --model names a model folder");
   static_cast<VideoParts&>(loaded) = load_video_parts(loaded.path);
-  loaded.model->set_compute_type(ops::compute_type(options.precision));
+  loaded.model->set_compute_type(ops::compute_type(ops::announced(options.precision)));
   loaded.model->eval();
   loaded.fingerprint = models::fingerprint(*loaded.model);
   return loaded;

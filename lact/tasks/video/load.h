@@ -20,11 +20,11 @@ struct VideoParts {
 };
 
 struct LoadOptions {
-  ops::Precision precision = ops::Precision::f32;
+  ops::Precision precision = ops::Precision::automatic;
 
   template <class Visitor>
   void visit(Visitor&& field) {
-    field("precision", precision, "f32 or bf16");
+    field("precision", precision, "f32, bf16, or auto: bf16 where this processor multiplies it faster");
   }
   bool operator==(const LoadOptions&) const = default;
 };
@@ -56,14 +56,3 @@ std::shared_ptr<models::VideoCodec> codec_by_name(const std::string& name, const
 bool has_new_memory(const models::VideoModel& model);
 
 }  // namespace lact::tasks::video
-
-namespace lact::train {
-
-using tasks::video::check_video_parts;
-using tasks::video::codec_by_name;
-using tasks::video::has_new_memory;
-using tasks::video::load_text_encoder;
-using tasks::video::load_video_parts;
-using tasks::video::VideoParts;
-
-}  // namespace lact::train

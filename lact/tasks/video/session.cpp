@@ -31,7 +31,9 @@ void write_frames(io::FrameOutput& output, const at::Tensor& pixels) {
 Session::Session(Loaded video, const models::SampleOptions& options, int64_t seed)
     : video_(std::move(video)),
       decoder_(video_.codec->decoder()),
-      sampling_(models::begin_sampling(*video_.model, options, seed)) {}
+      sampling_(models::begin_sampling(*video_.model, options, seed)) {
+  sampling_.negative = video_.text->negative_prompt();
+}
 
 Session::Session(Loaded video, const std::string& state_file)
     : video_(std::move(video)),

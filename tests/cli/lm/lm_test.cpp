@@ -7,6 +7,7 @@
 
 #include "lact/io/safetensors.h"
 #include "lact/models/lm/folder.h"
+#include "support/places.h"
 #include "support/program.h"
 #include "support/tiny_lm.h"
 
@@ -112,6 +113,40 @@ TEST_F(LmProgram, BeginsWithTheWeightsOfAnotherModel) {
   EXPECT_LT((after->forward(ids) - before->forward(ids)).abs().max().item<double>(), 1e-4);
 }
 
+TEST_F(LmProgram, ARunThatIsKilledBeforeItsFirstCheckpointKeepsItsInitialWeights) {
+  const std::string start = "--threads 1 lm train --init " + model() +
+                            " --batch 1 --length 40 --rate 1e-9 --log-every 1 --validate-every 0 ";
+  // Ended by force when it has taken a step; another one in the same folder is refused meanwhile.
+  const std::string program = "'" + lact::testing::program_file() + "' ";
+  write_file(path("run.sh"),
+             "cd " + quoted("") + "\n" + program + start +
+                 "--steps 100000 --save-every 100000 -o run 2>/dev/null & pid=$!\n"
+                 "until test -s run/metrics.jsonl; do kill -0 $pid || exit 9; sleep 0.02; done\n" +
+                 program +
+                 "lm train --resume run 2>second; test $? = 2 || exit 8\n"
+                 "kill -KILL $pid; wait $pid\n"
+                 "touch run/run.json.$pid-0.tmp\n");
+  EXPECT_EQ(std::system(("timeout 120 bash " + quoted("run.sh")).c_str()), 0);
+  EXPECT_EQ(read_file(path("second")), "lact: error: run: another process trains in this folder\n");
+  const auto resumed = run_program("--threads 1 lm train --stop-after 2 --resume " + quoted("run"));
+  EXPECT_EQ(resumed.exit_code, 130) << resumed.err;
+  const auto before = models::load_lm(path("model")), after = models::load_lm(path("run"));
+  const at::Tensor ids = lact::testing::random_ids(1, 20);
+  EXPECT_LT((after->forward(ids) - before->forward(ids)).abs().max().item<double>(), 1e-4);
+  for (const auto& entry : fs::directory_iterator(path("run")))
+    EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
+
+  fs::resize_file(path("run/checkpoints/step-00000000.safetensors"), 100);
+  fs::resize_file(path("run/checkpoints/step-00000002.safetensors"), 100);
+  const auto damaged = run_program("lm train --resume " + quoted("run"));
+  EXPECT_EQ(damaged.exit_code, 2);
+  EXPECT_THAT(damaged.err, ::testing::HasSubstr("no checkpoint can be read, damaged are " +
+                                                path("run/checkpoints/step-00000002.safetensors")));
+  const auto again =
+      run_program("--threads 1 lm train --stop-after 1 --from-start --resume " + quoted("run"));
+  EXPECT_EQ(again.exit_code, 130) << again.err;
+}
+
 TEST_F(LmProgram, DryRunSaysWhatItWouldTake) {
   const auto outcome = run_program("lm train" + kTiny + "--steps 10 --dry-run -o " + quoted("run"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -174,9 +209,9 @@ TEST_F(LmProgram, KeepsWeightsInFewerBytesAndSaysWhatIsLost) {
     const auto direct = rows("lm generate --prompt abc --max-tokens 5 --ignore-end" + common).first;
     EXPECT_EQ(direct[0]["weight_error"], error);
   }
-  expect_mistake("lm generate --prompt a --weights int4 -m " + lm, "expected one of f32, bf16, int8");
+  expect_mistake("lm generate --prompt a --weights int4 -m " + lm, "expected one of auto, f32, bf16, int8");
   for (const std::string verb : {"generate", "ingest", "score"}) {
-    EXPECT_THAT(run_program("lm " + verb + " --help").out, ::testing::HasSubstr("f32, bf16 or int8"));
+    EXPECT_THAT(run_program("lm " + verb + " --help").out, ::testing::HasSubstr("f32, bf16, int8, or auto"));
   }
 }
 
@@ -226,7 +261,8 @@ TEST_F(LmProgram, MistakesAreOneSentence) {
   const std::string lm = model();
   const auto generate = [&](const std::string& rest) { return "lm generate -m " + lm + " " + rest; };
   expect_mistake(generate(""), "give --prompt, --prompt-file or --memory");
-  expect_mistake(generate("--prompt a --temperature -2"), "temperature is -2");
+  expect_mistake(generate("--prompt a --temperature -2"),
+                 "--temperature: -2 is out of range, expected 0 to 1000");
   expect_mistake(generate("--prompt-file " + quoted("absent")), "absent");
   write_file(path("empty.txt"), "");
   expect_mistake("lm score -m " + lm + " " + quoted("empty.txt"), "is empty");

@@ -3,7 +3,10 @@
 
 #include <filesystem>
 
+#include <ATen/ATen.h>
+
 #include "lact/io/image.h"
+#include "lact/io/safetensors.h"
 #include "support/program.h"
 
 namespace lact::cli {
@@ -91,12 +94,30 @@ TEST_F(VideoTrainProgram, AddsAMemoryToATrainedModel) {
                  "--config means nothing with --init");
 }
 
+TEST_F(VideoTrainProgram, TrainsAttentionAloneWithBlocksComputedAgain) {
+  for (const char* what : {"blocks", "none"})
+    run(words(std::string("--train attention --text-dropout 0 --recompute ") + what + " -o " + quoted(what)));
+  const auto again = io::read_safetensors(path("blocks/model.safetensors")).tensors,
+             once = io::read_safetensors(path("none/model.safetensors")).tensors;
+  ASSERT_EQ(again.size(), once.size());
+  for (const auto& [name, tensor] : once)
+    EXPECT_TRUE(at::allclose(again.at(name), tensor, 1e-4, 1e-6)) << name;
+}
+
 TEST_F(VideoTrainProgram, TrainsACodecThatModelsAreTrainedWith) {
   const Json codec =
       run("--threads 1 video train-codec -c tiny --set base_channels=4 --frames 5 --height 16 --width 16 "
           "--batch 1 --valid 2 --steps 2 -o " +
           quoted("codec"));
   EXPECT_GT(codec["valid_psnr"], 1);
+  const Json better =
+      run("--threads 1 video train-codec --init " + quoted("codec") +
+          " --frames 5 --height 16 --width 16 --batch 1 --valid 2 --steps 1 -o " + quoted("better"));
+  EXPECT_EQ(better["steps"], 1);
+  expect_mistake("video train-codec -c tiny --init " + quoted("codec"), "--config means nothing with --init");
+  const Outcome plan = run_program("video train-codec -c tiny --dry-run");
+  EXPECT_EQ(plan.exit_code, 0);
+  EXPECT_THAT(plan.out, HasSubstr("4 clips of 17 frames of 64 x 64 pixels"));
   EXPECT_THAT(read_file(path("codec/config.json")), HasSubstr("latent_std"));
   run(words("--codec " + quoted("codec") +
                 " --set in_channels=8 --set out_channels=8 --set patch=[1,2,2] --set latent_height=4 "
@@ -127,8 +148,16 @@ TEST_F(VideoTrainProgram, MistakesAreOneSentence) {
                  "--gap-min is for made-up clips");
   expect_mistake(words("--train head" + output), "all, attention");
   expect_mistake("video eval -m " + quoted("nothing"), "is not a model folder");
-  expect_mistake("video eval -m " + quoted("nothing") + " --timesteps 1200", "a timestep is 1200");
+  expect_mistake("video eval -m " + quoted("nothing") + " --timesteps 1200",
+                 "--timesteps: 1200 is out of range");
   expect_mistake("video train-codec --frames 6" + output, "frames is 6");
+  for (const std::string value : {"-2", "9223372036854775807"}) {
+    expect_mistake("video train-codec --gap-max=" + value + output, "gap-max");
+    expect_mistake(words("--gap-max=" + value + output), "gap-max");
+  }
+  for (const std::string value : {"nan", "-1"})
+    expect_mistake(words("--epsilon=" + value + output), "epsilon");
+  expect_mistake(words("--from-start" + output), "--from-start is for --resume");
   EXPECT_FALSE(fs::exists(path("run/run.json")));
 }
 

@@ -184,7 +184,7 @@ TEST_F(VideoProgram, MistakesAreSentences) {
   mistake("--prompt x -o " + quoted("x.avi"), "frames are written to .mp4, .gif or .png, or to a folder");
   mistake("--prompt x --fps 3" + out, "--fps is for videos");
   mistake("--prompt x --chunks 0" + out, "--chunks");
-  mistake("--prompt x --guidance -2" + out, "guidance is -2");
+  mistake("--prompt x --guidance -2" + out, "--guidance: -2 is out of range");
   mistake("--prompt x --solver dpm" + out, "unipc, euler");
   mistake("--prompt x --precision f8" + out, "precision");
   mistake("--prompt \"$(printf '\\377')\"" + out, "UTF-8");

@@ -133,5 +133,27 @@ TEST(ClipSplit, PartsAreDisjointCompleteAndStable) {
   EXPECT_SENTENCE(split_clip_files(files, ClipPart::valid, 1), "share for validation is 1");
 }
 
+TEST_F(ClipFiles, AVideoThatIsListedTwiceIsInOnePart) {
+  const TemporaryFolder& folder = folder_;
+  std::vector<ClipFile> files;
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = std::to_string(i) + ".mp4";
+    write_file(folder / name, "");
+    std::filesystem::create_symlink(folder / name, folder / ("link" + name));
+    files.push_back({folder / name, false, "first caption"});
+    files.push_back({folder / ("./" + name), false, "second caption"});
+    files.push_back({folder / name, false, "third caption"});
+    files.push_back({folder / ("link" + name), false, "by another name"});
+  }
+  const auto train = split_clip_files(files, ClipPart::train, 0.3),
+             valid = split_clip_files(files, ClipPart::valid, 0.3);
+  EXPECT_EQ(valid.size(), 4 * 3u);
+  EXPECT_EQ(train.size() + valid.size(), files.size());
+  for (const ClipFile& file : valid)
+    for (const ClipFile& other : train)
+      EXPECT_FALSE(std::filesystem::equivalent(file.path, other.path)) << file.path;
+  EXPECT_SENTENCE(split_clip_files({files[0], files[2]}, ClipPart::valid, 0.5), "0.mp4 is the only clip");
+}
+
 }  // namespace
 }  // namespace lact::data

@@ -102,16 +102,32 @@ TEST(EncodeFile, GivesTheTokensOfTheWholeFile) {
   const auto tokenizer = train_sample(PieceModel::bpe);
   Collected found;
   const EncodedFile encoded =
-      encode_file(*tokenizer, folder / "a.txt", found.sink(), {4096, size_t{8} << 20});
+      encode_file(*tokenizer, folder / "a.txt", "text", found.sink(), {}, {4096, size_t{8} << 20});
   EXPECT_EQ(found.tokens, tokenizer->encode(text));
   EXPECT_GT(found.pieces, 10);
   EXPECT_EQ(encoded.bytes, text.size());
 }
 
+TEST(EncodeFile, SaysWhereDocumentsEnd) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl", "{\"text\": \"one\"}\n{\"text\": \"\"}\n{\"text\": \"second\"}\n");
+  Collected found;
+  std::vector<std::pair<size_t, uint64_t>> ends;
+  const EncodedFile encoded =
+      encode_file(*byte_tokenizer(), folder / "a.jsonl", "text", found.sink(),
+                  [&](uint64_t bytes) { ends.emplace_back(found.tokens.size(), bytes); });
+  EXPECT_EQ(byte_tokenizer()->decode(found.tokens), "onesecond");
+  EXPECT_EQ(ends, (std::vector<std::pair<size_t, uint64_t>>{{3, 3}, {9, 6}}));
+  EXPECT_EQ(encoded.bytes, 9u);
+}
+
 TEST(EncodeFile, EmptyFileIsASentence) {
   const TemporaryFolder folder;
+  write_file(folder / "no_text.jsonl", "{\"text\": \"\"}\n\n");
+  EXPECT_SENTENCE(encode_file(*byte_tokenizer(), folder / "no_text.jsonl", "text", [](const auto&) {}),
+                  "no_text.jsonl: the file is empty");
   write_file(folder / "empty.txt", "");
-  EXPECT_SENTENCE(encode_file(*byte_tokenizer(), folder / "empty.txt", [](const auto&) {}),
+  EXPECT_SENTENCE(encode_file(*byte_tokenizer(), folder / "empty.txt", "text", [](const auto&) {}),
                   "empty.txt: the file is empty");
 }
 

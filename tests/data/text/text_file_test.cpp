@@ -53,6 +53,8 @@ TEST(TextFile, GzipIsKnownByItsContents) {
   write_file(folder / "plain.gz", "hello");
   EXPECT_EQ(read_all(folder / "packed.txt"), "hello");
   EXPECT_EQ(read_all(folder / "plain.gz"), "hello");
+  EXPECT_TRUE(io::is_packed(folder / "packed.txt"));
+  EXPECT_FALSE(io::is_packed(folder / "plain.gz"));
 }
 
 TEST(TextFile, HashIsThatOfFnv1a) {
@@ -92,6 +94,32 @@ TEST(TextFile, InvalidTextNamesTheByte) {
   EXPECT_SENTENCE(read_all(folder / "cut.gz"), "cut.gz: byte 2 (0xe6) is not valid UTF-8");
 }
 
+TEST(TextFile, AMistakeNamesTheLine) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.txt", "one\ntwo\r\nthr\xE9\xE9");
+  for (const size_t block : {size_t{1}, size_t{2}, size_t{10}, TextFile::kBlockBytes})
+    EXPECT_SENTENCE(read_all(folder / "a.txt", block), "a.txt: byte 12 (0xe9) is not valid UTF-8, in line 3");
+}
+
+TEST(TextFile, AByteOrderMarkAndCarriageReturnsAreLeftOut) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.txt", "\xEF\xBB\xBFone\r\n\r\ntwo\r\r\nlone \r stays, as \xEF\xBB\xBF does\r");
+  for (const size_t block : {size_t{1}, size_t{2}, size_t{3}, size_t{7}, TextFile::kBlockBytes}) {
+    TextFile file(folder / "a.txt", block);
+    std::string text;
+    for (std::string part; file.next(part);) text += part;
+    EXPECT_EQ(text, "one\n\ntwo\r\nlone \r stays, as \xEF\xBB\xBF does\r") << block;
+    EXPECT_EQ(file.bytes(), text.size());
+    EXPECT_EQ(file.hash(), fnv_hex(text));
+  }
+  for (const char* whole : {"\xEF", "\xEF\xBB"}) {
+    write_file(folder / "cut.txt", whole);
+    EXPECT_SENTENCE(read_all(folder / "cut.txt"), "cut.txt: byte 0 (0xef) is not valid UTF-8");
+  }
+  write_file(folder / "mark.txt", "\xEF\xBB\xBF");
+  EXPECT_EQ(read_all(folder / "mark.txt"), "");
+}
+
 TEST(TextFile, MissingFileAndFolderAreSentences) {
   const TemporaryFolder folder;
   EXPECT_SENTENCE(TextFile(folder / "none.txt"), "none.txt: does not exist");
@@ -103,20 +131,22 @@ TEST(TextFile, MissingFileAndFolderAreSentences) {
 TEST(FindTextFiles, FilesStayAndFoldersAreSearchedInOrder) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "books/old");
-  for (const char* name :
-       {"books/b.txt", "books/old/a.md", "books/c.text", "books/d.txt.gz", "books/e.json", "f.bin"}) {
+  for (const char* name : {"books/b.txt", "books/old/a.md", "books/c.text", "books/d.txt.gz", "books/e.json",
+                           "books/g.jsonl", "books/h.jsonl.zst", "books/i.ndjson", "f.bin"}) {
     write_file(folder / name, "text");
   }
-  const std::vector<std::string> expected = {folder / "f.bin", folder / "books/b.txt",
-                                             folder / "books/c.text", folder / "books/d.txt.gz",
-                                             folder / "books/old/a.md"};
+  const std::vector<std::string> expected = {folder / "f.bin",          folder / "books/b.txt",
+                                             folder / "books/c.text",   folder / "books/d.txt.gz",
+                                             folder / "books/g.jsonl",  folder / "books/h.jsonl.zst",
+                                             folder / "books/i.ndjson", folder / "books/old/a.md"};
   EXPECT_EQ(find_text_files({folder / "f.bin", folder / "books"}), expected);
 }
 
 TEST(FindTextFiles, NothingFoundIsASentence) {
   const TemporaryFolder folder;
   write_file(folder / "e.json", "{}");
-  EXPECT_SENTENCE(find_text_files({folder / ""}), "the folder holds no .txt, .text, .md or .gz file");
+  EXPECT_SENTENCE(find_text_files({folder / ""}),
+                  "the folder holds no .txt, .text, .md, .jsonl, .ndjson, .gz or .zst file");
   EXPECT_SENTENCE(find_text_files({folder / "none"}), "none: does not exist");
   EXPECT_SENTENCE(find_text_files({}), "no text files are given");
 }

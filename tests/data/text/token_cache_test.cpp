@@ -29,9 +29,10 @@ class TokenCache : public ::testing::Test {
 
   std::shared_ptr<TokenArray> open(const Tokenizer& tokenizer = *byte_tokenizer()) {
     messages_.clear();
-    CorpusOptions options{{folder_ / "books"}, folder_ / "cache", [this](const std::string& message) {
-                            messages_ += message + "\n";
-                          }};
+    CorpusOptions options{{folder_ / "books"},
+                          folder_ / "cache",
+                          [this](const std::string& message) { messages_ += message + "\n"; },
+                          format_};
     return open_corpus(tokenizer, options);
   }
 
@@ -56,6 +57,7 @@ class TokenCache : public ::testing::Test {
 
   TemporaryFolder folder_;
   std::string messages_;
+  TextFormat format_;
 };
 
 const std::string kBoth("first text\0the second\0", 22);
@@ -116,6 +118,41 @@ TEST_F(TokenCache, ANewFileIsNoticed) {
   open();
   write_file(folder_ / "books/c.txt", "third");
   EXPECT_EQ(open()->documents().size(), 3u);
+}
+
+TEST_F(TokenCache, DocumentsOfJsonLinesEndLikeFiles) {
+  write_file(folder_ / "books/c.jsonl",
+             "{\"text\": \"third\", \"title\": \"3\"}\n{\"text\": \"4\", \"title\": \"4th\"}\n");
+  const auto tokens = open();
+  EXPECT_EQ(text_of(*tokens), kBoth + std::string("third\0"
+                                                  "4\0",
+                                                  8));
+  EXPECT_EQ(tokens->documents(), (std::vector<TokenRange>{{0, 11}, {11, 22}, {22, 28}, {28, 30}}));
+  EXPECT_EQ(tokens->text_bytes(), 26);
+}
+
+TEST_F(TokenCache, FormatsDoNotMix) {
+  write_file(folder_ / "books/c.jsonl",
+             "{\"text\": \"third\", \"title\": \"3\"}\n{\"text\": \"4\", \"title\": \"4th\"}\n");
+  const auto with_text = text_of(*open());
+  format_.text_field = "title";
+  EXPECT_EQ(text_of(*open()), kBoth + std::string("3\0"
+                                                  "4th\0",
+                                                  6));
+  expect_made("c.jsonl (3 of 3)");
+  format_ = {.end_of_text = false};
+  const auto without_ends = open();
+  EXPECT_EQ(text_of(*without_ends), "first textthe secondthird4");
+  EXPECT_EQ(without_ends->documents(), (std::vector<TokenRange>{{0, 10}, {10, 20}, {20, 25}, {25, 26}}));
+  format_ = {};
+  EXPECT_EQ(text_of(*open()), with_text);
+  EXPECT_EQ(messages_, "") << "each format has its own tokens";
+}
+
+TEST_F(TokenCache, AMistakeInALineLeavesNothingBehind) {
+  write_file(folder_ / "books/c.jsonl", "{\"text\": \"third\"}\n{\"title\": 1}\n");
+  EXPECT_SENTENCE(open(), "c.jsonl: line 2 has no field \"text\"");
+  EXPECT_TRUE(fs::is_empty(folder_ / "cache"));
 }
 
 TEST_F(TokenCache, TokenizersDoNotMix) {

@@ -27,7 +27,7 @@ class TokenSourceTest : public ::testing::Test {
 };
 
 TEST_F(TokenSourceTest, AnEpochShowsEverySequenceOnce) {
-  const auto source = shuffled_sequences(tokens_, {0, tokens_->size()}, 5);
+  const auto source = shuffled_sequences(tokens_, {{0, tokens_->size()}}, 5);
   const int64_t count = source->num_sequences(13);
   EXPECT_EQ(count, 76);
   std::set<std::vector<int64_t>> seen;
@@ -43,9 +43,9 @@ TEST_F(TokenSourceTest, AnEpochShowsEverySequenceOnce) {
 }
 
 TEST_F(TokenSourceTest, TheOrderDependsOnSeedAndEpoch) {
-  const auto one = shuffled_sequences(tokens_, {0, 1000}, 5),
-             same = shuffled_sequences(tokens_, {0, 1000}, 5),
-             other = shuffled_sequences(tokens_, {0, 1000}, 6);
+  const auto one = shuffled_sequences(tokens_, {{0, 1000}}, 5),
+             same = shuffled_sequences(tokens_, {{0, 1000}}, 5),
+             other = shuffled_sequences(tokens_, {{0, 1000}}, 6);
   int64_t equal = 0, next_epoch = 0;
   const int64_t count = one->num_sequences(9);
   for (int64_t i = 0; i < 50; ++i) {
@@ -59,7 +59,7 @@ TEST_F(TokenSourceTest, TheOrderDependsOnSeedAndEpoch) {
 
 TEST_F(TokenSourceTest, NoTokenIsLeftOutOfEveryEpoch) {
   // 100 tokens are one sequence of 60: where it begins is drawn anew for each epoch.
-  const auto source = shuffled_sequences(tokens_, {0, 100}, 5);
+  const auto source = shuffled_sequences(tokens_, {{0, 100}}, 5);
   ASSERT_EQ(source->num_sequences(60), 1);
   std::set<std::vector<int64_t>> begins;
   for (int64_t epoch = 0; epoch < 200; ++epoch) begins.insert(sequence(*source, epoch, 60));
@@ -67,11 +67,27 @@ TEST_F(TokenSourceTest, NoTokenIsLeftOutOfEveryEpoch) {
 }
 
 TEST_F(TokenSourceTest, ConsecutiveSequencesFollowEachOther) {
-  const auto source = consecutive_sequences(tokens_, {100, 200});
+  const auto source = consecutive_sequences(tokens_, {{100, 200}});
   EXPECT_EQ(source->num_sequences(10), 10);
   EXPECT_EQ(sequence(*source, 0)[0], 'a' + 100 % 26);
   EXPECT_EQ(sequence(*source, 9)[9], 'a' + 199 % 26);
   EXPECT_SENTENCE(sequence(*source, 0, 101), "fewer than one sequence");
+}
+
+TEST_F(TokenSourceTest, RangesAreOneRow) {
+  const auto source = consecutive_sequences(tokens_, {{0, 3}, {10, 11}, {26, 35}, {100, 110}});
+  EXPECT_EQ(source->num_sequences(10), 2);
+  const auto first = sequence(*source, 0), second = sequence(*source, 1);
+  EXPECT_EQ(std::string(first.begin(), first.end()), "abckabcdef");
+  EXPECT_EQ(std::string(second.begin(), second.end()), "ghiwxyzabc");
+  EXPECT_EQ(source->num_sequences(23), 1);
+  EXPECT_SENTENCE(sequence(*source, 0, 24), "fewer than one sequence");
+
+  // Nothing outside of the ranges is ever shown, in any epoch.
+  const auto shuffled = shuffled_sequences(tokens_, {{0, 5}, {26, 31}, {52, 57}}, 3);
+  for (int64_t i = 0; i < 100; ++i) {
+    for (const int64_t token : sequence(*shuffled, i, 4)) EXPECT_LE(token, 'e');
+  }
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <filesystem>
+
 #include "data/text/sample_text.h"
+#include "lact/base/options.h"
 #include "support/errors.h"
 
 namespace lact::data {
@@ -56,6 +59,48 @@ TEST_P(TrainTokenizer, SameTextGivesTheSameModelAlsoFromGzipAndASample) {
   chosen.files = {folder_ / "text.gz"};
   train_sentencepiece(chosen);
   EXPECT_TRUE(read_file(chosen.output) == first);
+}
+
+TEST_P(TrainTokenizer, DocumentsOfJsonLinesAreReadLineByLine) {
+  const std::string text = sample_text(5000);
+  auto chosen = options(text);
+  train_sentencepiece(chosen);
+  const std::string first = read_file(chosen.output);
+  const size_t middle = text.find('\n', text.size() / 2);
+  const auto line = [](const std::string& part) {
+    return options::Json{{"id", 1}, {"body", part}}.dump() + "\n";
+  };
+  write_file(folder_ / "text.jsonl", line(text.substr(0, middle)) + line(text.substr(middle + 1)));
+  chosen.files = {folder_ / "text.jsonl"};
+  chosen.format.text_field = "body";
+  train_sentencepiece(chosen);
+  EXPECT_TRUE(read_file(chosen.output) == first);
+  chosen.format.text_field = "text";
+  EXPECT_SENTENCE(train_sentencepiece(chosen), "text.jsonl: line 1 has no field \"text\" (it has: ");
+}
+
+TEST_P(TrainTokenizer, AFolderWithACommaIsNoList) {
+  auto chosen = options(sample_text(5000));
+  std::filesystem::create_directory(folder_ / "a,b");
+  chosen.output = folder_ / "a,b/out.model";
+  train_sentencepiece(chosen);
+  EXPECT_EQ(sentencepiece_tokenizer(chosen.output)->vocabulary_size(), 400);
+}
+
+TEST(TrainTokenizerProgram, WithoutItTheSentenceNamesThePackage) {
+  const TemporaryFolder folder;
+  write_file(folder / "text.txt", sample_text(100));
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder / "").c_str(), 1);
+  TrainTokenizerOptions options;
+  options.files = {folder / "text.txt"};
+  options.output = folder / "out.model";
+  const std::string reason = why_no_training();
+  EXPECT_SENTENCE(train_sentencepiece(options),
+                  "spm_train is needed to train a tokenizer and is not installed");
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_THAT(reason, ::testing::HasSubstr("it is in the package sentencepiece"));
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"text.txt"});
 }
 
 TEST_P(TrainTokenizer, WithoutByteFallbackNewlinesSurvive) {

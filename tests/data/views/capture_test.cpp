@@ -174,8 +174,17 @@ TEST_F(OneFrame, MistakesAreASentenceThatNamesTheField) {
     return file();
   };
   EXPECT_SENTENCE(load_capture(spoiled("/fl_x", 0)),
-                  "frames.0: the focal length is 0, expected a number above 0");
+                  "frames.0: the focal length is 0 (fx), expected 0.001 to 1e+08 pixels");
   EXPECT_SENTENCE(load_capture(spoiled("/fl_x", -3.5)), "the focal length is -3.5");
+  // Numbers that float32 has no room for.
+  EXPECT_SENTENCE(load_capture(spoiled("/fl_x", 1e-320)), "frames.0: the focal length is 1e-320 (fx)");
+  EXPECT_SENTENCE(load_capture(spoiled("/fl_x", 1e200)),
+                  "transforms.json: frames.0: the focal length is 1e+200");
+  EXPECT_SENTENCE(load_capture(spoiled("/cx", -1e30)),
+                  "frames.0: the centre of the picture is at -1e+30 (cx), expected -1e+08 to 1e+08 pixels");
+  EXPECT_SENTENCE(load_capture(spoiled("/frames/0/transform_matrix/1/3", 1e300)),
+                  "transforms.json: frames.0.transform_matrix has the position 1 1e+300 3, expected "
+                  "coordinates within 1e+09");
   EXPECT_SENTENCE(load_capture(spoiled("/fl_x", "10")),
                   "transforms.json: fl_x is \"10\", expected a finite number");
   EXPECT_SENTENCE(load_capture(spoiled("/w", 8.5)),

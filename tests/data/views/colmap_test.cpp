@@ -78,6 +78,10 @@ TEST_F(Colmap, MistakesOfTheTextAreASentence) {
   EXPECT_SENTENCE(load_capture(text_model(camera, "1 2 0 0 0 0 0 0 1 left.png\n")),
                   "a quaternion of length 2, expected 1");
   EXPECT_SENTENCE(load_capture(text_model(camera, "1 1 0 0 0 inf 0 0 1 left.png\n")), "holds inf");
+  EXPECT_SENTENCE(load_capture(text_model(camera, "1 1 0 0 0 0 1e300 0 1 left.png\n")),
+                  "images.txt: left.png has the position 0 1e+300 0, expected coordinates within 1e+09");
+  EXPECT_SENTENCE(load_capture(text_model("1 PINHOLE 8 8 10 1e-30 4 4\n", image)),
+                  "the focal length is 1e-30 (fy), expected 0.001 to 1e+08 pixels");
   EXPECT_SENTENCE(load_capture(text_model(camera, "1 1 0 0 0 0 0 0 1 none.png\n")),
                   "1 of 1 images do not exist");
 }

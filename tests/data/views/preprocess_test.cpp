@@ -5,6 +5,7 @@
 
 #include "lact/data/views/pose.h"
 #include "support/errors.h"
+#include "support/limited_memory.h"
 
 namespace lact::data {
 namespace {
@@ -46,6 +47,15 @@ TEST(Preprocess, TheMiddleStays) {
   const at::Tensor columns = at::arange(9).to(at::kByte).reshape({1, 9, 1}).expand({4, 9, 3});
   const at::Tensor result = resize_and_crop(columns, 4, 4);
   EXPECT_TRUE(at::equal(result.select(0, 0).select(1, 0), at::tensor({2, 3, 4, 5}).to(at::kByte)));
+}
+
+TEST(Preprocess, AThinPictureTakesNoMoreThanWhatStays) {
+  const testing::LimitedMemory limited(uint64_t(256) << 20);
+  for (const auto& sides : {std::pair<int64_t, int64_t>{1, 16384}, {16384, 1}}) {
+    const at::Tensor picture = at::full({sides.first, sides.second, 4}, 90, at::kByte);
+    const at::Tensor result = resize_and_crop(picture, 512, 512);
+    EXPECT_TRUE(result.equal(at::full({512, 512, 4}, 90, at::kByte)));
+  }
 }
 
 TEST(Preprocess, TransparentIsWhite) {

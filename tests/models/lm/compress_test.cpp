@@ -1,4 +1,8 @@
 // Models whose weights are kept in fewer bytes, and states that were branched.
+#include <fstream>
+
+#include "lact/base/memory_use.h"
+#include "lact/io/tensor_folder.h"
 #include "lact/kernels/isa.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/lm/memory_file.h"
@@ -77,6 +81,68 @@ TEST(CompressedLm, ComputesInBfloatToo) {
   model->set_compute_type(at::kBFloat16);
   model->compress_weights(WeightFormat::int8);
   EXPECT_LT(difference(token_by_token(model, ids), expected), 0.2);
+}
+
+/// The same model in a folder, in this type.
+void save_in(const std::string& folder, const LanguageModel& model, at::ScalarType type) {
+  save_lm(folder, model);
+  auto tensors = io::read_tensor_folder(folder);
+  for (auto& [name, tensor] : tensors) tensor = tensor.to(type);
+  io::write_tensor_folder(folder, tensors);
+}
+
+TEST(CompressedLm, IsTheSameWhenItIsCompressedAsItIsRead) {
+  at::NoGradGuard no_grad;
+  auto config = smooth();
+  config.model_dim = 32;  // needs no padding: a bfloat16 weight stays in the file
+  const at::Tensor ids = random_ids(1, 30);
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    const TemporaryFolder folder;
+    save_in(folder / "model", *make_lm(config), type);
+    const auto plain = load_lm(folder / "model");
+    const std::string hash = fingerprint(*plain);
+    for (const auto& item : plain->named_parameters()) EXPECT_EQ(item.value().scalar_type(), at::kFloat);
+    for (const auto format : {WeightFormat::f32, WeightFormat::bf16, WeightFormat::int8}) {
+      const auto expected = load_lm(folder / "model");
+      const double error = format == WeightFormat::f32 ? 0 : expected->compress_weights(format).relative();
+      const auto loaded =
+          load_lm_for_inference(folder / "model", format, ops::Precision::f32, /*with_fingerprint=*/true);
+      EXPECT_EQ(loaded.fingerprint, hash);
+      EXPECT_NEAR(loaded.error.relative(), error, 1e-9);
+      EXPECT_EQ(loaded.model->is_compressed(), format != WeightFormat::f32);
+      EXPECT_TRUE(token_by_token(loaded.model, ids).equal(token_by_token(expected, ids)))
+          << options::word_of(format) << " of a file in " << toString(type);
+      EXPECT_TRUE(loaded.model->forward(ids).equal(expected->forward(ids)));
+      if (type == at::kBFloat16 && format == WeightFormat::bf16) {
+        EXPECT_EQ(loaded.error.lost, 0);
+      }
+    }
+  }
+}
+
+TEST(CompressedLm, HoldsNoSecondCopyWhileItIsRead) {
+  const TemporaryFolder folder;
+  auto config = smooth();
+  config.vocabulary_size = 4096, config.model_dim = 1024, config.feed_forward.hidden_dim = 2048;
+  int64_t file_bytes = 0;
+  {
+    const auto model = make_lm(config);
+    save_lm(folder / "model", *model);
+    for (const auto& parameter : model->parameters()) file_bytes += 4 * parameter.numel();
+  }
+  return_freed_memory();
+  const auto grown_by = [&](WeightFormat format) {
+    std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins anew
+    const int64_t start = resident_bytes();
+    const auto model =
+        load_lm_for_inference(folder / "model", format, ops::Precision::f32, /*with_fingerprint=*/true).model;
+    return peak_resident_bytes() - start;
+  };
+  // The file's own pages, or the new weights and the largest one of the file.
+  const int64_t largest = 4 * 4096 * 1024, slack = int64_t(8) << 20;
+  EXPECT_LT(grown_by(WeightFormat::f32), file_bytes + largest + slack);
+  EXPECT_LT(grown_by(WeightFormat::bf16), file_bytes / 2 + largest + slack);
+  EXPECT_LT(grown_by(WeightFormat::int8), file_bytes / 4 + largest + slack);
 }
 
 TEST(CompressedLm, HoldsNoFloatsOfWhatIsCompressed) {

@@ -9,6 +9,7 @@
 #include "lact/models/lm/weights.h"
 #include "support/errors.h"
 #include "support/gradients.h"
+#include "support/limited_memory.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_lm.h"
 
@@ -56,7 +57,7 @@ TEST(LmFolder, UsesTheAuthorsNamesWhereTheyExist) {
 }
 
 TEST(LmFolder, PresetsAreTheAuthorsModels) {
-  for (const auto& config : {lm_tiny(), lm_small(), lm_760m(), lm_3b()}) {
+  for (const auto& config : {lm_tiny(), lm_small(), lm_760m(), lm_3b_paper(), lm_3b_code()}) {
     const auto theirs = to_authors(config);
     ASSERT_TRUE(theirs.has_value());
     EXPECT_EQ(translate(*theirs), config);
@@ -132,6 +133,48 @@ TEST(LmFolder, MistakesAreSentences) {
   EXPECT_SENTENCE(load_lm(path), "not valid JSON");
   std::filesystem::remove(path + "/config.json");
   EXPECT_SENTENCE(load_lm(path), "cannot be opened");
+}
+
+TEST(LmFolder, WeightsThatAreNoNumbersAreNamed) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "model";
+  save_lm(path, *make_lm(plain()));
+  const auto good = io::read_tensor_folder(path);
+  for (const auto type : {at::kFloat, at::kBFloat16}) {
+    for (const float bad : {INFINITY, -INFINITY, NAN}) {
+      std::map<std::string, at::Tensor> spoiled;
+      for (const auto& [name, tensor] : good)
+        spoiled[name] = tensor.to(type, /*non_blocking=*/false, /*copy=*/true);
+      spoiled.at("model.layers.1.mlp.up_proj.weight")[3][5] = bad;
+      io::write_tensor_folder(path, spoiled);
+      EXPECT_SENTENCE(
+          load_lm(path),
+          "model: tensor \"model.layers.1.mlp.up_proj.weight\" holds numbers that are infinite or NaN");
+    }
+  }
+}
+
+TEST(LmFolder, AConfigOfAnotherSizeTakesNoMemory) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "model";
+  auto config = tiny_lm();
+  config.layer.memory_kind = MemoryKind::none;
+  save_lm(path, *make_lm(config));
+  const lact::testing::LimitedMemory limited(uint64_t(256) << 20);
+  for (const int64_t width : {1 << 12, 1 << 20}) {
+    auto wide = config;
+    wide.model_dim = width;
+    save_lm_config(path, wide);
+    EXPECT_SENTENCE(load_lm(path), "parameters, but the weights beside it have ");
+  }
+  EXPECT_SENTENCE(load_lm(path), "model: config.json is that of a model of ");
+}
+
+TEST(LmFolder, AModelThatNoMachineHoldsIsASentence) {
+  auto config = tiny_lm();
+  config.layer.memory_kind = MemoryKind::none;
+  config.model_dim = 1 << 20;
+  EXPECT_SENTENCE(LanguageModel{config}, "not enough memory for a model of ");
 }
 
 TEST(LmFolder, AnIndexIsNotTrusted) {

@@ -5,6 +5,7 @@
 #include "support/dependence.h"
 #include "support/errors.h"
 #include "support/gradients.h"
+#include "support/limited_memory.h"
 #include "support/tiny_nvs.h"
 #include "support/watched_memory.h"
 
@@ -280,6 +281,15 @@ TEST(NvsModel, MistakesAreSentences) {
   const at::Tensor rays = scene.rays().unsqueeze(0);
   EXPECT_SENTENCE(model->forward(scene.images.unsqueeze(0), rays.narrow(1, 0, 2), rays),
                   "the input rays have shape [1, 2, 9, 8, 8], expected [1, 3, 9, 8, 8]");
+}
+
+TEST(NvsModel, AViewThatNoMemoryHoldsIsASentence) {
+  const auto model = make_nvs(tiny_nvs());
+  const TinyScene scene = tiny_scene(2, 8, 8);
+  const auto state = model->reconstruct(scene.list(), scene.intrinsics, scene.camera_to_world);
+  const lact::testing::LimitedMemory limited(uint64_t(512) << 20);
+  EXPECT_SENTENCE(model->render(*state, scene.intrinsics[0], scene.camera_to_world[0], 16384, 16384),
+                  "not enough memory for a view of 16384 x 16384 pixels (");
 }
 
 }  // namespace

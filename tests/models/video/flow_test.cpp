@@ -21,6 +21,13 @@ at::Tensor numbered_video(int64_t batch, int64_t frames) {
 /// The number of each frame of [B, channels, frames, rows, columns].
 at::Tensor numbers_of(const at::Tensor& video) { return video.select(1, 0).select(-1, 0).select(-1, 0); }
 
+TEST(Flow, TheShiftOfAChunkIsTheAuthors) {
+  EXPECT_NEAR(shift_of_chunk(4680), 2.1135, 5e-5);
+  EXPECT_NEAR(shift_of_chunk(10920), 2.2846, 5e-5);
+  EXPECT_NEAR(shift_of_chunk(32760), 3, 1e-12);
+  EXPECT_NEAR(shift_of_chunk(73710), 5, 1e-12);
+}
+
 TEST(Flow, TheShiftKeepsTheEndsAndMovesTheMiddle) {
   EXPECT_EQ(shift_time(0, 3), 0);
   EXPECT_EQ(shift_time(1, 3), 1);

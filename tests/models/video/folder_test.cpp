@@ -159,7 +159,7 @@ TEST(VideoFolder, PublishedWanFolderLoads) {
   write("t2v");
   io::write_safetensors(folder / "wan/diffusion_pytorch_model.safetensors", {wan_tensors(*window), {}});
   const auto model = load_video(folder / "wan");
-  EXPECT_EQ(model->config().layer, video_layer(2, 1));
+  EXPECT_EQ(model->config().layer, video_layer(2, 2, 2));
   EXPECT_EQ(model->config().chunk_frames, 3);
   EXPECT_TRUE(read_video_notes(folder / "wan").empty());
   EXPECT_TRUE(wan_tensors(*model).at("head.head.weight").equal(wan_tensors(*window).at("head.head.weight")));

@@ -161,6 +161,15 @@ TEST(Umt5Text, IsTheEncoderWithAnEndAndZeros) {
   EXPECT_TRUE(encoded[2].equal(encoder->forward(ids({99, 100, 101, 102, 103, 1}))[0]));
 }
 
+TEST(Umt5Text, IsLedAwayFromWansNegativePrompt) {
+  const std::string negative = Umt5TextEncoder(tiny_umt5_encoder(), byte_tokens(), 6).negative_prompt();
+  EXPECT_TRUE(negative.starts_with("色调艳丽，过曝，静态，"));
+  EXPECT_TRUE(negative.ends_with("三条腿，背景人很多，倒着走"));
+  size_t phrases = 1;
+  for (size_t at = 0; (at = negative.find("，", at)) != std::string::npos; ++at) ++phrases;
+  EXPECT_EQ(phrases, 28u);
+}
+
 TEST(Umt5Text, CleansBlanks) {
   EXPECT_EQ(clean_text("  a\n red \t ball "), "a red ball");
   EXPECT_EQ(clean_text(""), "");

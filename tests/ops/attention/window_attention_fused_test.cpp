@@ -4,6 +4,7 @@
 
 #include "lact/base/threads.h"
 #include "lact/kernels/attention.h"
+#include "lact/kernels/attention_query.h"
 #include "lact/mixers/layout.h"
 #include "lact/ops/attention/window_attention.h"
 #include "lact/ops/attention/windows.h"
@@ -240,10 +241,26 @@ TEST(WindowAttentionFused, WhatMemoryHeldBeforeDoesNotMatter) {
     backward.write_rows(q_sums.data_ptr<float>(), columns, tokens, width, head.scale, {dq.data_ptr(), width});
     expect_close({tensor(out), tensor(dq), tensor(dk), tensor(dv)}, expected, 5e-6, isa);
 
-    const auto& query = kernels::attention_query_kernels().f32;
+    const auto& query = kernels::attention_query_kernels();
     const at::Tensor row = poisoned({tokens, width});
-    query.stream(head, {1, 0, 0, 0, 0, 0}, 40, piece, {row.data_ptr(), width}, nullptr,
-                 words(poisoned({query.space(head, 1)})));
+    const auto kept = [&](kernels::HeadRows rows) {
+      return kernels::KeptRows{rows.numbers, rows.stride, width, nullptr, 0};
+    };
+    const kernels::QueryHeads heads = {static_cast<const float*>(head.q.numbers) + 40 * head.q.stride,
+                                       0,
+                                       false,
+                                       kept(head.k),
+                                       kept(head.v),
+                                       1,
+                                       width,
+                                       width,
+                                       head.scale};
+    const at::Tensor memory = poisoned({query.space(heads)});
+    uint32_t* seen = words(memory);
+    query.start(heads, seen);
+    const int64_t first = std::max(piece.ranges[0].begin, 40 + piece.ranges[0].oldest);
+    query.f32(heads, first, std::min(piece.ranges[0].end, 41 + piece.ranges[0].newest), seen);
+    query.finish(heads, seen, {row[40].data_ptr(), 0, nullptr, 0});
     EXPECT_LT(difference(row[40], expected.out[0][40][0]), 5e-6) << isa;
     EXPECT_EQ(row.isnan().sum().item<int64_t>(), (tokens - 1) * width);
   });

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "support/errors.h"
+#include "support/limited_memory.h"
 
 namespace lact::ops {
 namespace {
@@ -25,6 +26,33 @@ at::Tensor weights_by_definition(int64_t source, int64_t target) {
     }
   }
   return weights / weights.sum(1, true);
+}
+
+TEST(Lanczos, APartIsCutOutOfTheWhole) {
+  at::manual_seed(2);
+  for (const int64_t channels : {3, 4}) {
+    const at::Tensor image = at::randint(256, {23, 31, channels}, at::kByte);
+    for (const auto& [height, width] : {std::pair{9, 12}, {23, 50}, {60, 31}, {23, 31}, {70, 64}}) {
+      const at::Tensor whole = resize_lanczos(image, height, width);
+      const at::Tensor part = resize_lanczos(image, {height, 3, height - 5}, {width, 2, width - 9});
+      EXPECT_TRUE(part.equal(whole.narrow(0, 3, height - 5).narrow(1, 2, width - 9)))
+          << height << " x " << width;
+      EXPECT_TRUE(part.is_contiguous());
+      EXPECT_FALSE(part.is_alias_of(image));
+    }
+  }
+  const at::Tensor image = at::zeros({4, 4, 3}, at::kByte);
+  EXPECT_SENTENCE(resize_lanczos(image, {8, 3, 6}, {8, 0, 8}),
+                  "pixels 3 to 9 are asked for, but there are 8");
+  EXPECT_SENTENCE(resize_lanczos(image, {8, -1, 6}, {8, 0, 8}), "pixels -1 to 5");
+}
+
+TEST(Lanczos, AWholeThatIsLargerThanAnyMemoryHasParts) {
+  const testing::LimitedMemory limited(uint64_t(256) << 20);
+  const at::Tensor line = at::randint(256, {1, 16384, 3}, at::kByte);
+  const int64_t full = int64_t(16384) << 12;
+  const at::Tensor part = resize_lanczos(line, {4096, 1900, 256}, {full, full / 2 - 128, 256});
+  EXPECT_EQ(part.sizes(), at::IntArrayRef({256, 256, 3}));
 }
 
 TEST(Lanczos, AgreesWithTheDefinitionUpToRounding) {

@@ -14,7 +14,7 @@ namespace {
 using lact::testing::difference;
 using lact::testing::for_each_isa_and_pairs;
 
-constexpr WeightFormat kFormats[] = {WeightFormat::f32, WeightFormat::bf16, WeightFormat::int8};
+constexpr WeightFormat kWeightFormats[] = {WeightFormat::f32, WeightFormat::bf16, WeightFormat::int8};
 
 /// What a product with this format may be off by, relative to the largest result, for float32 tokens.
 double bound(WeightFormat format) {
@@ -29,7 +29,7 @@ at::Tensor exact(const at::Tensor& x, const at::Tensor& weight, const at::Tensor
 TEST(CompressedLinear, IsCloseToTheProductForAnyShape) {
   at::NoGradGuard no_grad;
   for_each_isa_and_pairs([](const std::string& name) {
-    for (const auto format : kFormats) {
+    for (const auto format : kWeightFormats) {
       for (const auto& [out, in] : {std::pair{1, 1}, {7, 63}, {130, 192}, {33, 1000}}) {
         const at::Tensor weight = at::randn({out, in}), bias = at::randn({out});
         const CompressedWeight compressed(weight, format);
@@ -54,7 +54,7 @@ TEST(CompressedLinear, IsCloseToTheProductForAnyShape) {
 TEST(CompressedLinear, TakesTokensOfAnyLayout) {
   at::NoGradGuard no_grad;
   const at::Tensor weight = at::randn({40, 24});
-  for (const auto format : kFormats) {
+  for (const auto format : kWeightFormats) {
     const CompressedWeight compressed(weight, format);
     const at::Tensor x = at::randn({24, 3, 2}).permute({2, 1, 0});
     EXPECT_TRUE(
@@ -67,7 +67,7 @@ TEST(CompressedLinear, TakesTokensOfAnyLayout) {
 TEST(CompressedLinear, AFewTokensAndManyAgree) {
   at::NoGradGuard no_grad;
   const at::Tensor weight = at::randn({100, 256}), x = at::randn({8, 256});
-  for (const auto format : kFormats) {
+  for (const auto format : kWeightFormats) {
     const CompressedWeight compressed(weight, format);
     const at::Tensor fused = compressed_linear(x, compressed, {});
     set_fused_paths(false);
@@ -101,7 +101,7 @@ TEST(CompressedLinear, TakesFewerBytesAndSaysWhatWasLost) {
 
 TEST(CompressedLinear, LooksRowsUp) {
   const at::Tensor weight = at::randn({20, 70}), ids = at::randint(20, {2, 9}, at::kLong);
-  for (const auto format : kFormats) {
+  for (const auto format : kWeightFormats) {
     const CompressedWeight compressed(weight, format);
     const at::Tensor found = compressed.look_up(ids);
     EXPECT_TRUE(found.equal(at::embedding(compressed.widened(0, 20), ids)));
@@ -126,7 +126,7 @@ TEST(CompressedLinear, MistakesAreSentences) {
   EXPECT_SENTENCE(compressed_linear(at::randn({2, 6}, at::kDouble), compressed, {}), "expected float32");
   EXPECT_SENTENCE(compressed_linear(at::randn({2, 6}).requires_grad_(), compressed, {}), "inference only");
   EXPECT_SENTENCE(CompressedWeight(at::randn({4}), WeightFormat::bf16), "expected a floating point matrix");
-  for (const auto format : kFormats) {
+  for (const auto format : kWeightFormats) {
     EXPECT_SENTENCE(CompressedWeight(at::full({2, 3}, std::nan("")), format), "contains NaN");
   }
 }

@@ -52,23 +52,6 @@ TEST(RopeFused, ResultIsContiguous) {
   EXPECT_EQ(rope(at::empty({0, 5, 3, 8}), table, RopePairs::halves).numel(), 0);
 }
 
-TEST(RopeFused, KeptTablesAreFoundByTheirPositions) {
-  at::Tensor positions = line(0, 7);
-  const auto first = rope_table(positions, 8, {100, RopePairs::halves});
-  const at::Tensor before = first.cos.clone();
-  EXPECT_TRUE(rope_table(line(0, 7), 8, {100, RopePairs::halves}).cos.is_same(first.cos));
-  positions.add_(5);  // the same tensor with other numbers
-  const auto moved = rope_table(positions, 8, {100, RopePairs::halves});
-  EXPECT_FALSE(moved.cos.equal(first.cos));
-  EXPECT_TRUE(first.cos.equal(before));
-  EXPECT_FALSE(rope_table(line(0, 7), 8, {200, RopePairs::halves}).cos.equal(first.cos));
-  EXPECT_EQ(rope_table(line(0, 7), 6, {100, RopePairs::halves}).cos.size(1), 3);
-  // Three coordinates with the same numbers as one are another table.
-  EXPECT_EQ(rope_table(line(0, 7).expand({7, 3}), 8, {100, RopePairs::halves}).cos.sizes(), before.sizes());
-  for (int64_t i = 0; i < 20; ++i) rope_table(line(i, i + 3), 8, {100, RopePairs::halves});
-  EXPECT_TRUE(rope_table(line(0, 7), 8, {100, RopePairs::halves}).cos.equal(before));
-}
-
 TEST(RopeFused, TheFloat32TableIsTheFloat64OneRounded) {
   const auto table = rope_table(line(1'000'000, 1'000'009), 64, {});
   EXPECT_TRUE(table.angles[0].equal(table.cos.to(at::kFloat)));

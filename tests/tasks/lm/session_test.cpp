@@ -65,7 +65,7 @@ TEST_F(LmSession, TheMemoryOfAnotherModelIsRefused) {
   models::save_lm(folder_ / "other", *make_lm(tiny_lm(), /*seed=*/4));
   Session session(load(folder_ / "model"));
   session.write("some text", greedy(2));
-  session.save(folder_ / "was made by another model");
+  session.save(folder_ / "some.mem");
   EXPECT_SENTENCE(Session(load(folder_ / "other"), folder_ / "some.mem"), "was made by another model");
 }
 

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
+#include <set>
 
 #include "lact/base/error.h"
 
 namespace lact::data::tracer {
 
 namespace {
+
+using Place = std::array<float, 3>;
+
+Place place_of(const Vec3& point) { return {point.x, point.y, point.z}; }
 
 /// Every position that a face uses, moved and scaled into the unit ball with z up.
 std::vector<Vec3> unit_positions(const MeshData& data, const std::string& name, Up up) {
@@ -61,6 +65,16 @@ float texel_density(const MeshSurface& surface, const Triangle& triangle, const 
   return std::sqrt(twice_texels / length(area_normal(triangle)));
 }
 
+constexpr size_t kMostAround = 1000;
+
+/// A triangle's corners from the least on: the same for triangles that are one, whichever corner comes first.
+/// The back of a triangle is another one.
+std::array<Place, 3> canonical(const std::array<Vec3, 3>& corners) {
+  std::array<Place, 3> places = {place_of(corners[0]), place_of(corners[1]), place_of(corners[2])};
+  std::rotate(places.begin(), std::min_element(places.begin(), places.end()), places.end());
+  return places;
+}
+
 struct LooseCorners {
   std::array<Vec3, 3> places;
   std::array<bool, 3> has_normal;
@@ -68,12 +82,13 @@ struct LooseCorners {
 
 /// Normals of the corners that have none: the mean over faces around the same place, weighted by area, among
 /// those that are within the crease. Places count, not indices: files repeat vertices along texture seams.
+/// Where more than kMostAround faces meet, as in the middle of a fan, corners stay flat: each would have to
+/// look at all.
 void smooth_normals(const std::vector<Triangle>& triangles, const std::vector<LooseCorners>& corners,
                     float crease, std::vector<MeshSurface>& surfaces) {
-  std::map<std::tuple<float, float, float>, std::vector<size_t>> around;
+  std::map<Place, std::vector<size_t>> around;
   const auto place = [&](size_t triangle, size_t corner) {
-    const Vec3& point = corners[triangle].places[corner];
-    return std::make_tuple(point.x, point.y, point.z);
+    return place_of(corners[triangle].places[corner]);
   };
   for (size_t triangle = 0; triangle < triangles.size(); ++triangle) {
     for (size_t corner = 0; corner < 3; ++corner) around[place(triangle, corner)].push_back(triangle);
@@ -82,8 +97,13 @@ void smooth_normals(const std::vector<Triangle>& triangles, const std::vector<Lo
     const Vec3 own = normalized(area_normal(triangles[triangle]));
     for (size_t corner = 0; corner < 3; ++corner) {
       if (corners[triangle].has_normal[corner]) continue;
+      const std::vector<size_t>& others = around[place(triangle, corner)];
+      if (others.size() > kMostAround) {
+        surfaces[triangle].normals[corner] = own;
+        continue;
+      }
       Vec3 sum{0, 0, 0};
-      for (const size_t other : around[place(triangle, corner)]) {
+      for (const size_t other : others) {
         const Vec3 normal = area_normal(triangles[other]);
         if (dot(own, normal) >= crease * length(normal)) sum = sum + normal;
       }
@@ -116,11 +136,17 @@ std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& n
   std::vector<Triangle> triangles;
   std::vector<MeshSurface> surfaces;
   std::vector<LooseCorners> corners;
+  std::set<std::array<Place, 3>> seen;
   float lowest = 1;
   for (const MeshFace& face : data.faces) {
     const Triangle triangle = triangle_of(face, positions);
     const Vec3 across = area_normal(triangle);
     if (!(length(across) > 1e-12F)) continue;
+    // A face that is there again shows nothing, and a tree cannot tell the two apart.
+    const auto at = [&](size_t corner) {
+      return positions[static_cast<size_t>(face.corners[corner].position)];
+    };
+    if (!seen.insert(canonical({at(0), at(1), at(2)})).second) continue;
     MeshSurface surface{};
     surface.material = face.material;
     surface.face = normalized(across);

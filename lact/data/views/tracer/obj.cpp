@@ -4,8 +4,10 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "lact/base/error.h"
+#include "lact/io/image.h"
 #include "lact/io/regular_file.h"
 
 namespace lact::data::tracer {
@@ -123,23 +125,28 @@ class ObjReader {
   }
 
   void use_material() {
-    const std::string name(lines_.remainder());
-    const auto found = std::find_if(data_.materials.begin() + 1, data_.materials.end(),
-                                    [&](const MeshMaterial& material) { return material.name == name; });
-    material_ = found == data_.materials.end() ? 0 : static_cast<int>(found - data_.materials.begin());
+    const auto found = by_name_.find(lines_.remainder());
+    material_ = found == by_name_.end() ? 0 : found->second;
   }
 
   void read_library() {
     const std::string library = beside(path_, lines_.remainder());
     std::error_code ignored;
-    if (!fs::is_regular_file(library, ignored)) return;
-    for (MeshMaterial& material : read_mtl(library)) data_.materials.push_back(std::move(material));
+    if (!libraries_.insert(library).second || !fs::is_regular_file(library, ignored)) return;
+    for (MeshMaterial& material : read_mtl(library)) {
+      limit(data_.materials.size(), "materials");
+      by_name_.emplace(material.name,
+                       static_cast<int>(data_.materials.size()));  // the first of a name counts
+      data_.materials.push_back(std::move(material));
+    }
   }
 
   std::string path_;
   ObjLines lines_;
   MeshData data_;
   int material_ = 0;
+  std::map<std::string, int, std::less<>> by_name_;  ///< place in the materials
+  std::set<std::string> libraries_;                  ///< that were read
 };
 
 }  // namespace
@@ -149,11 +156,12 @@ MeshData read_obj(const std::string& path) {
   return ObjReader(path, text).read();
 }
 
-std::vector<MeshMaterial> read_mtl(const std::string& path) {
+std::vector<MeshMaterial> read_mtl(const std::string& path, int64_t max_texels) {
   const std::string text = io::read_whole_file(path, kMaxMtlBytes);
   ObjLines lines(path, text);
   std::vector<MeshMaterial> materials;
   std::map<std::string, std::shared_ptr<const TexturePyramid>> textures;
+  int64_t texels = 0;
   while (lines.next_line()) {
     const std::string_view keyword = lines.word();
     if (keyword == "newmtl")
@@ -171,7 +179,14 @@ std::vector<MeshMaterial> read_mtl(const std::string& path) {
     // Options such as "-s 1 1 1" come first; a name with blanks is taken whole where there are none.
     if (name.front() == '-') name.remove_prefix(name.find_last_of(" \t") + 1);
     auto& texture = textures[std::string(name)];
-    if (!texture) texture = std::make_shared<const TexturePyramid>(read_texture(beside(path, name)));
+    if (!texture) {
+      const io::ImageSize size = io::read_image_size(beside(path, name));
+      texels += size.height * size.width;
+      if (texels > max_texels)
+        lines.mistake(fmt::format("with {} the textures have {} pixels together, expected at most {}", name,
+                                  texels, max_texels));
+      texture = std::make_shared<const TexturePyramid>(read_texture(beside(path, name)));
+    }
     material.texture = texture;
   }
   return materials;

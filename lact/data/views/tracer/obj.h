@@ -1,6 +1,7 @@
 // Wavefront OBJ files with their materials.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,11 @@ namespace lact::data::tracer {
 /// be read is an error.
 MeshData read_obj(const std::string& path);
 
+/// Pixels of all textures of a material file together; they take about 4 bytes each.
+inline constexpr int64_t kMaxTexels = int64_t{1} << 29;
+
 /// The materials of an MTL file: newmtl, Kd and map_Kd (PNG or JPEG, relative to the file).
-std::vector<MeshMaterial> read_mtl(const std::string& path);
+std::vector<MeshMaterial> read_mtl(const std::string& path, int64_t max_texels = kMaxTexels);
 
 /// Takes a text apart: lines, words in them and numbers, remembering where it is.
 class ObjLines {

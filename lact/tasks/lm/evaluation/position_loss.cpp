@@ -32,8 +32,13 @@ PositionLoss position_loss(const std::string& name, std::shared_ptr<models::Lang
                            const data::TokenArray& tokens, const PositionLossOptions& options,
                            const std::function<void(int64_t, int64_t)>& on_progress) {
   const int64_t length = options.length;
-  LACT_CHECK(length >= 2 && options.sequences >= 1,
-             "[eval] length {} and sequences {}, expected at least 2 and 1", length, options.sequences);
+  constexpr int64_t kLongest = 1 << 26, kMostSequences = 1 << 20;
+  LACT_CHECK(length >= 2 && length <= kLongest, "[eval] sequences have {} tokens, expected 2 to {}", length,
+             kLongest);
+  LACT_CHECK(options.sequences >= 1 && options.sequences <= kMostSequences,
+             "[eval] there are {} sequences, expected 1 to {}", options.sequences, kMostSequences);
+  LACT_CHECK(options.bucket >= 0 && options.bucket <= kLongest, "[eval] bucket is {}, expected 0 to {}",
+             options.bucket, kLongest);
   const int64_t bucket = options.bucket > 0 ? options.bucket : std::max<int64_t>(1, length / 16);
   const auto places = choose_places(tokens, length, options.sequences);
   at::Tensor sums = at::zeros({length}, at::kDouble);

@@ -29,9 +29,11 @@ Recall::Bucket Recall::beyond(int64_t least) const {
 
 Recall recall(const std::string& name, models::LanguageModel& model, const data::Tokenizer& tokenizer,
               const data::RecallTextOptions& text, const RecallOptions& options) {
-  LACT_CHECK(options.length >= 2 && options.documents >= 1,
-             "[eval] length {} and documents {}, expected at least 2 and 1", options.length,
-             options.documents);
+  constexpr int64_t kLongest = 1 << 26, kMostDocuments = 1 << 20;
+  LACT_CHECK(options.length >= 2 && options.length <= kLongest,
+             "[eval] documents have {} tokens, expected 2 to {}", options.length, kLongest);
+  LACT_CHECK(options.documents >= 1 && options.documents <= kMostDocuments,
+             "[eval] there are {} documents, expected 1 to {}", options.documents, kMostDocuments);
   at::NoGradGuard no_grad;
   const data::RecallEncoder encoder(tokenizer, text);
   Recall result;

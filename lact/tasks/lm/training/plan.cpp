@@ -3,19 +3,16 @@
 #include <ATen/ATen.h>
 
 #include <chrono>
-#include <filesystem>
+#include <cmath>
 
 #include "lact/base/format.h"
-#include "lact/base/threads.h"
 #include "lact/ops/dispatch/paths.h"
 #include "lact/tasks/lm/training/run.h"
-#include "lact/train/peak.h"
 
-namespace lact::train {
+namespace lact::tasks::lm {
 
 namespace {
 
-constexpr double kAssumedShare = 0.3;  // of the machine's peak
 constexpr double kLongestProbe = 10;   // seconds
 constexpr double kLargestProbe = 2e9;  // bytes
 constexpr double kFloat = 4;
@@ -52,7 +49,7 @@ struct Estimate {
   double bytes() const { return weights + activations; }
 };
 
-Estimate estimate(const LmRun& run) {
+Estimate estimate(const Run& run) {
   const auto cost = models::cost(run.model);
   const auto parameters = double(cost.total().parameters);
   const auto tokens = double(run.batches.length), rows = double(run.batches.batch);
@@ -64,14 +61,14 @@ Estimate estimate(const LmRun& run) {
   double activations = run.recompute == nn::Recompute::blocks ? block + layers * between : layers * block;
   // Logits and their gradient, a stretch at a time.
   activations += 3 * std::min(rows * tokens * double(run.model.vocabulary_size), double(1 << 24));
-  const double scale = run.precision == Precision::bf16 ? 0.6 : 1;
+  const double scale = run.precision == ops::Precision::bf16 ? 0.6 : 1;
   return {parameters, copies * parameters * kFloat, activations * kFloat * scale};
 }
 
 /// Tokens per second of one forward and backward pass over one sequence.
-double probe(const LmRun& run) {
+double probe(const Run& run) {
   models::LanguageModel model(run.model);
-  model.set_compute_type(compute_type(run.precision));
+  model.set_compute_type(ops::compute_type(run.precision));
   model.set_recompute(run.recompute);
   const at::Tensor ids = at::randint(run.model.vocabulary_size, {1, run.batches.length}, at::kLong);
   double best = 0;
@@ -86,43 +83,28 @@ double probe(const LmRun& run) {
 
 }  // namespace
 
-std::string plan_text(const LmRun& run) {
-  run.model.check();
-  run.training.check();
-  run.batches.check();
-  const Estimate memory = estimate(run);
-  const double per_token = 3 * models::cost(run.model).total().flops;
-  const auto tokens_per_step = double(run.batches.batch * run.batches.length * run.training.accumulate);
-  const double tokens = tokens_per_step * double(run.training.steps);
-  const double peak = measured_peak();
-
-  double speed = kAssumedShare * peak / per_token;
-  std::string how =
-      fmt::format("assumed: {:.0f}% of the measured {:.0f} GFLOP/s", 100 * kAssumedShare, peak / 1e9);
-  const bool quick = double(run.batches.length) / speed < kLongestProbe && memory.bytes() < kLargestProbe;
-  if (quick) {
-    speed = probe(run);
-    how = fmt::format("measured on one sequence: {:.0f}% of the machine's {:.0f} GFLOP/s",
-                      100 * speed * per_token / peak, peak / 1e9);
-  }
-  std::string text;
-  const auto line = [&](const char* name, const std::string& value) {
-    text += fmt::format("{:<14}{}\n", name, value);
-  };
-  line("model", fmt::format("{} parameters, {} blocks of width {}", format_count(memory.parameters),
-                            run.model.num_layers, run.model.model_dim));
-  line("step",
-       fmt::format("{} sequences of {} tokens, {} tokens in all", run.batches.batch * run.training.accumulate,
-                   run.batches.length, format_count(tokens_per_step)));
-  line("run", fmt::format("{} steps, {} tokens", run.training.steps, format_count(tokens)));
-  line("memory", fmt::format("about {}: {} weights, gradients and moments, {} activations",
-                             format_bytes(memory.bytes()), format_bytes(memory.weights),
-                             format_bytes(memory.activations)));
-  line("work", fmt::format("{} operations per token, {} in all", format_count(per_token),
-                           format_count(per_token * tokens)));
-  line("speed", fmt::format("{} tokens/s, {}", format_count(speed), how));
-  line("time", fmt::format("about {} on {} cores", format_duration(tokens / speed), threads_in_use()));
-  return text;
+train::Plan Run::plan() const {
+  const Estimate memory = estimate(*this);
+  const double per_token = 3 * models::cost(model).total().flops;
+  const auto tokens_per_step = double(batches.batch * batches.length) * double(training.accumulate);
+  const double tokens = tokens_per_step * double(training.steps);
+  train::Plan plan;
+  plan.parameters = memory.parameters;
+  plan.shape = fmt::format("{} blocks of width {}", model.num_layers, model.model_dim);
+  plan.add("step",
+           fmt::format("{} sequences of {} tokens, {} tokens in all", batches.batch * training.accumulate,
+                       batches.length, format_count(tokens_per_step)));
+  plan.add("run", fmt::format("{} steps, {} tokens", training.steps, format_count(tokens)));
+  plan.add("memory", fmt::format("about {}: {} weights, gradients and moments, {} activations",
+                                 format_bytes(memory.bytes()), format_bytes(memory.weights),
+                                 format_bytes(memory.activations)));
+  plan.work = per_token * tokens;
+  plan.unit = "token";
+  plan.units = tokens;
+  const bool quick = per_token * double(batches.length) / train::assumed_speed() < kLongestProbe &&
+                     memory.bytes() < kLargestProbe;
+  if (quick) plan.measured_speed = probe(*this);
+  return plan;
 }
 
-}  // namespace lact::train
+}  // namespace lact::tasks::lm

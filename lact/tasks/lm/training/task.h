@@ -4,12 +4,13 @@
 #include <memory>
 
 #include "lact/data/text/token_source.h"
+#include "lact/data/text/tokenizer.h"
 #include "lact/models/lm/model.h"
 #include "lact/train/task.h"
 
-namespace lact::train {
+namespace lact::tasks::lm {
 
-struct LmBatches {
+struct Batches {
   int64_t batch = 8;
   int64_t length = 1024;
   int64_t valid_sequences = 16;
@@ -20,22 +21,29 @@ struct LmBatches {
     field("length", length, "tokens of a sequence");
     field("valid_sequences", valid_sequences, "sequences of a validation");
   }
-  bool operator==(const LmBatches&) const = default;
+  bool operator==(const Batches&) const = default;
 
   void check() const;
 };
 
-class LmTask : public Task {
- public:
+/// The sequences to train and validate on, and what their tokens mean.
+struct Sources {
+  std::shared_ptr<data::Tokenizer> tokenizer;
   /// Sequences of `valid` are never trained on; without it there is no validation.
-  LmTask(std::shared_ptr<models::LanguageModel> model, std::shared_ptr<data::TokenSource> train,
-         std::shared_ptr<data::TokenSource> valid, const LmBatches& batches);
+  std::shared_ptr<data::TokenSource> train, valid;
+};
+
+class TrainingTask : public train::Task {
+ public:
+  TrainingTask(std::shared_ptr<models::LanguageModel> model, Sources sources, const Batches& batches);
 
   torch::nn::Module& model() override { return *model_; }
   at::Tensor loss(int64_t batch) override;
   int64_t tokens_of_batch(int64_t /*batch*/) const override { return batches_.batch * batches_.length; }
   double flops_of_batch(int64_t batch) const override;
   std::map<std::string, double> validate() override;
+  /// config.json, and the tokenizer if it is a file.
+  void export_fixed_parts(const std::string& folder) override;
   void export_model(const std::string& folder) override;
 
  private:
@@ -44,8 +52,8 @@ class LmTask : public Task {
   at::Tensor mean_loss(const at::Tensor& ids);
 
   std::shared_ptr<models::LanguageModel> model_;
-  std::shared_ptr<data::TokenSource> train_, valid_;
-  LmBatches batches_;
+  Sources sources_;
+  Batches batches_;
 };
 
-}  // namespace lact::train
+}  // namespace lact::tasks::lm

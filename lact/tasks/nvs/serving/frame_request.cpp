@@ -4,12 +4,13 @@
 #include <cmath>
 
 #include "lact/base/error.h"
+#include "lact/base/json_text.h"
 
 namespace lact::tasks::nvs {
 
 namespace {
 
-using RequestJson = nlohmann::json;
+using RequestJson = nlohmann::ordered_json;
 
 constexpr int64_t kMaxId = int64_t{1} << 53;  // a page counts in float64
 constexpr double kMaxRatio = 100;             // of focal length or principal point to the picture's size
@@ -78,7 +79,7 @@ int64_t rounded_side(int64_t side, const FrameLimits& limits) {
 }  // namespace
 
 FrameRequest parse_frame_request(const std::string& message, const FrameLimits& limits) {
-  const RequestJson json = RequestJson::parse(message, nullptr, /*allow_exceptions=*/false);
+  const RequestJson json = try_parse_json(message).value_or(nullptr);
   LACT_CHECK(json.is_object(), "[view] the message is not a JSON object");
   FrameRequest request;
   request.id = request_integer(json, "id", 0, kMaxId);

@@ -1,34 +1,39 @@
-// A whole training run of a view-synthesis model. The run's folder holds everything to go on: run.json,
-// checkpoints/, metrics.jsonl, tensorboard/, samples/, and the model as others read it.
+// The settings of a training run of a view-synthesis model, for start_run, resume_run and plan_text of
+// lact/train/run.h. The run's folder also holds samples/: sheets of rendered validation views.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "lact/nn/recompute.h"
+#include "lact/ops/dispatch/precision.h"
 #include "lact/tasks/nvs/training/task.h"
-#include "lact/train/precision.h"
-#include "lact/train/trainer.h"
+#include "lact/train/run.h"
 
-namespace lact::train {
+namespace lact::tasks::nvs {
 
 /// The paper's settings where it says them: AdamW with a highest rate of 4e-4 and a weight decay of 0.05.
-TrainOptions nvs_training();
+train::TrainOptions default_training();
 
-struct NvsRun {
+struct Run {
   models::NvsConfig model;
+  std::string initial_model;
   data::SceneSourceConfig scenes;
-  std::vector<NvsStage> stages = {NvsStage()};
+  std::vector<Stage> stages = {Stage()};
   data::FrameChoice frame = data::FrameChoice::given;
-  NvsLossOptions loss;
-  TrainOptions training = nvs_training();
+  LossOptions loss;
+  train::TrainOptions training = default_training();
   int64_t valid_scenes = 16;
   int64_t render_threads = 1;
-  Precision precision = Precision::f32;
+  ops::Precision precision = ops::Precision::f32;
   nn::Recompute recompute = nn::Recompute::none;
 
   template <class Visitor>
   void visit(Visitor&& field) {
     field("model", model, "the model");
+    field("initial_model", initial_model,
+          "model folder or checkpoint file to begin with; without any, random weights");
     field("scenes", scenes, "what is looked at");
     field("stages", stages, "sizes and numbers of views, one stage after the other");
     field("frame", frame,
@@ -42,18 +47,12 @@ struct NvsRun {
     field("recompute", recompute, nn::kRecomputeHelp);
   }
 
-  /// Throws one sentence for values that cannot work.
+  // See lact/train/run.h.
   void check() const;
+  void make_paths_absolute();
+  void use_copies_in(const std::string& /*folder*/) {}
+  std::shared_ptr<train::Task> make_task(const std::string& folder, const std::string& initial);
+  train::Plan plan() const;
 };
 
-/// Trains in `options.folder`; with `initial_model`, from the weights of that model folder or checkpoint
-/// file. The folder must not hold another run.
-TrainResult start_run(const NvsRun& run, const RunOptions& options, const std::string& initial_model = "");
-
-/// Goes on with the run in options.folder from its newest checkpoint.
-TrainResult resume_nvs_run(const RunOptions& options);
-
-/// What a run would take: parameters, tokens and work, as text.
-std::string plan_text(const NvsRun& run);
-
-}  // namespace lact::train
+}  // namespace lact::tasks::nvs

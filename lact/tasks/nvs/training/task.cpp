@@ -16,13 +16,13 @@
 #include "lact/ops/losses/losses.h"
 #include "lact/train/stages.h"
 
-namespace lact::train {
+namespace lact::tasks::nvs {
 
 namespace {
 
 constexpr int64_t kValidScenesAtOnce = 4;
 
-data::BatchShape batch_shape(const NvsStage& stage, int64_t scenes) {
+data::BatchShape batch_shape(const Stage& stage, int64_t scenes) {
   return {.scenes = scenes,
           .views = stage.inputs + stage.targets,
           .height = stage.size,
@@ -30,7 +30,7 @@ data::BatchShape batch_shape(const NvsStage& stage, int64_t scenes) {
           .inputs = stage.inputs};
 }
 
-data::BatchShape training_shape(const NvsStage& stage) {
+data::BatchShape training_shape(const Stage& stage) {
   data::BatchShape shape = batch_shape(stage, stage.scenes);
   shape.near = stage.near;
   return shape;
@@ -49,14 +49,15 @@ data::Camera camera_of(const float* intrinsics, const float* pose) {
 
 }  // namespace
 
-void check_stages(const std::vector<NvsStage>& stages, int64_t steps, int64_t patch_size) {
-  check_stages_of(stages, steps, [&](const NvsStage& stage, size_t number, const auto& between) {
+void check_stages(const std::vector<Stage>& stages, int64_t steps, int64_t patch_size) {
+  train::check_stages_of(stages, steps, [&](const Stage& stage, size_t number, const auto& between) {
     between("inputs", stage.inputs, 1, 1 << 12);
     between("targets", stage.targets, 1, 1 << 12);
     between("scenes", stage.scenes, 1, 1 << 12);
     between("size", stage.size, patch_size, 1 << 12);
-    LACT_CHECK(stage.near >= 0 && stage.near <= 1, "[train] stage {}: near is {}, expected 0 to 1", number,
-               stage.near);
+    between("near", stage.near, 0, 1);
+    between("pixels of a batch", stage.scenes * (stage.inputs + stage.targets) * stage.size * stage.size, 1,
+            int64_t(1) << 32);
     LACT_CHECK(stage.size % patch_size == 0,
                "[train] stage {}: size {} does not divide into patches of {} pixels", number, stage.size,
                patch_size);
@@ -82,8 +83,9 @@ void to_frames(data::SceneBatch& batch, int64_t inputs, data::FrameChoice choice
   }
 }
 
-NvsTask::NvsTask(std::shared_ptr<models::NvsModel> model, std::shared_ptr<const data::SceneSource> train,
-                 std::shared_ptr<const data::SceneSource> valid, const NvsTaskOptions& options)
+TrainingTask::TrainingTask(std::shared_ptr<models::NvsModel> model,
+                           std::shared_ptr<const data::SceneSource> train,
+                           std::shared_ptr<const data::SceneSource> valid, const TaskOptions& options)
     : model_(std::move(model)), train_(std::move(train)), valid_(std::move(valid)), options_(options) {
   if (options_.loss.perceptual > 0) {
     LACT_CHECK(!options_.loss.lpips.empty(),
@@ -92,12 +94,12 @@ NvsTask::NvsTask(std::shared_ptr<models::NvsModel> model, std::shared_ptr<const 
   }
 }
 
-const NvsStage& NvsTask::stage_of(int64_t batch) const {
-  return stage_of_batch(options_.stages, batch, options_.accumulate);
+const Stage& TrainingTask::stage_of(int64_t batch) const {
+  return train::stage_of_batch(options_.stages, batch, options_.accumulate);
 }
 
-data::SceneBatch NvsTask::take(int64_t number) {
-  const NvsStage& stage = stage_of(number);
+data::SceneBatch TrainingTask::take(int64_t number) {
+  const Stage& stage = stage_of(number);
   if (streamed_ != &stage) {
     if (stream_) waited_ += stream_->seconds_waited();
     stream_ = std::make_unique<data::SceneStream>(maker_of(train_), training_shape(stage),
@@ -110,14 +112,14 @@ data::SceneBatch NvsTask::take(int64_t number) {
   return batch;
 }
 
-at::Tensor NvsTask::predict(const data::SceneBatch& batch, const NvsStage& stage) {
+at::Tensor TrainingTask::predict(const data::SceneBatch& batch, const Stage& stage) {
   const at::Tensor rays = ops::plucker_rays(batch.intrinsics, batch.camera_to_world, stage.size, stage.size);
   return model_->forward(batch.images.narrow(1, 0, stage.inputs), rays.narrow(1, 0, stage.inputs),
                          rays.narrow(1, stage.inputs, stage.targets));
 }
 
-at::Tensor NvsTask::loss(int64_t number) {
-  const NvsStage& stage = stage_of(number);
+at::Tensor TrainingTask::loss(int64_t number) {
+  const Stage& stage = stage_of(number);
   const data::SceneBatch batch = take(number);
   const at::Tensor truth = batch.images.narrow(1, stage.inputs, stage.targets);
   const at::Tensor rendered = predict(batch, stage);
@@ -128,28 +130,28 @@ at::Tensor NvsTask::loss(int64_t number) {
   return mse + options_.loss.perceptual * (*lpips_)(rendered.flatten(0, 1), truth.flatten(0, 1)).mean();
 }
 
-std::string NvsTask::loss_text(double loss) const {
+std::string TrainingTask::loss_text(double loss) const {
   const std::string psnr = fmt::format("PSNR {:.2f} dB", -10 * std::log10(std::max(last_mse_, 1e-12)));
   return lpips_ ? fmt::format("loss {:.4f}, {}", loss, psnr) : psnr;
 }
 
-int64_t NvsTask::tokens_of_batch(int64_t batch) const {
-  const NvsStage& stage = stage_of(batch);
+int64_t TrainingTask::tokens_of_batch(int64_t batch) const {
+  const Stage& stage = stage_of(batch);
   const int64_t side = stage.size / model_->config().patch_size;
   return stage.scenes * (stage.inputs + stage.targets) * side * side;
 }
 
-double NvsTask::flops_of_batch(int64_t batch) const {
-  const NvsStage& stage = stage_of(batch);
+double TrainingTask::flops_of_batch(int64_t batch) const {
+  const Stage& stage = stage_of(batch);
   // The backward pass is two products for each one of the forward pass.
   const auto cost = models::cost(model_->config(), {stage.inputs, stage.size});
   return 3 * cost.total().flops * double(tokens_of_batch(batch));
 }
 
-std::map<std::string, double> NvsTask::validate() {
+std::map<std::string, double> TrainingTask::validate() {
   if (options_.valid_scenes == 0) return {};
   at::NoGradGuard no_grad;
-  const NvsStage& stage = stage_of(last_batch_);
+  const Stage& stage = stage_of(last_batch_);
   double psnr = 0, ssim = 0;
   for (int64_t first = 0; first < options_.valid_scenes; first += kValidScenesAtOnce) {
     const int64_t scenes = std::min(kValidScenesAtOnce, options_.valid_scenes - first);
@@ -167,7 +169,7 @@ std::map<std::string, double> NvsTask::validate() {
   return {{"psnr", psnr / scenes}, {"ssim", ssim / scenes}, {"seconds_waited_for_pictures", waited}};
 }
 
-void NvsTask::write_samples(const at::Tensor& truth, const at::Tensor& rendered) const {
+void TrainingTask::write_samples(const at::Tensor& truth, const at::Tensor& rendered) const {
   std::vector<std::vector<at::Tensor>> rows;
   for (int64_t scene = 0; scene < truth.size(0); ++scene) {
     for (const at::Tensor& views : {truth, rendered}) {
@@ -181,7 +183,11 @@ void NvsTask::write_samples(const at::Tensor& truth, const at::Tensor& rendered)
                 io::picture_sheet(rows));
 }
 
-void NvsTask::export_model(const std::string& folder) {
+void TrainingTask::export_fixed_parts(const std::string& folder) {
+  models::save_nvs_config(folder, model_->config());
+}
+
+void TrainingTask::export_model(const std::string& folder) {
   const int64_t size = stage_of(last_batch_).size;
   // The tracer's scenes have the frame of an object as they are.
   const auto frame = options_.frame == data::FrameChoice::given ? data::FrameChoice::object : options_.frame;
@@ -190,4 +196,4 @@ void NvsTask::export_model(const std::string& folder) {
       {.image_size = models::ViewSize{size, size}, .frame = std::string(options::word_of(frame))});
 }
 
-}  // namespace lact::train
+}  // namespace lact::tasks::nvs

@@ -13,10 +13,10 @@
 #include "lact/models/nvs/model.h"
 #include "lact/train/task.h"
 
-namespace lact::train {
+namespace lact::tasks::nvs {
 
 /// A stretch of training with pictures of one size and one number of views; later stages are larger.
-struct NvsStage {
+struct Stage {
   int64_t steps = 0;
   int64_t size = 64;
   int64_t inputs = 4;
@@ -33,13 +33,13 @@ struct NvsStage {
     field("scenes", scenes, "scenes of a batch");
     field("near", near, "share of the targets that stand near an input view: easier to learn, for a start");
   }
-  bool operator==(const NvsStage&) const = default;
+  bool operator==(const Stage&) const = default;
 };
 
 /// Throws one sentence for stages that cannot work with this many steps and this patch.
-void check_stages(const std::vector<NvsStage>& stages, int64_t steps, int64_t patch_size);
+void check_stages(const std::vector<Stage>& stages, int64_t steps, int64_t patch_size);
 
-struct NvsLossOptions {
+struct LossOptions {
   double perceptual = 0;
   std::string lpips;
   models::LpipsNetwork network = models::LpipsNetwork::squeeze;
@@ -50,25 +50,25 @@ struct NvsLossOptions {
     field("lpips", lpips, "folder of its weights");
     field("network", network, "its network: squeeze or alex");
   }
-  bool operator==(const NvsLossOptions&) const = default;
+  bool operator==(const LossOptions&) const = default;
 };
 
-struct NvsTaskOptions {
-  std::vector<NvsStage> stages;
+struct TaskOptions {
+  std::vector<Stage> stages;
   int64_t accumulate = 1;  ///< batches of a step
   int64_t valid_scenes = 16;
   int64_t seed = 1;
   int render_threads = 1;
   data::FrameChoice frame = data::FrameChoice::given;
   std::string samples;  ///< folder for sheets of rendered validation views; empty: none
-  NvsLossOptions loss;
+  LossOptions loss;
 };
 
-class NvsTask : public Task {
+class TrainingTask : public train::Task {
  public:
   /// Scenes of `valid` are never trained on.
-  NvsTask(std::shared_ptr<models::NvsModel> model, std::shared_ptr<const data::SceneSource> train,
-          std::shared_ptr<const data::SceneSource> valid, const NvsTaskOptions& options);
+  TrainingTask(std::shared_ptr<models::NvsModel> model, std::shared_ptr<const data::SceneSource> train,
+               std::shared_ptr<const data::SceneSource> valid, const TaskOptions& options);
 
   torch::nn::Module& model() override { return *model_; }
   at::Tensor loss(int64_t batch) override;
@@ -79,20 +79,21 @@ class NvsTask : public Task {
   /// PSNR and SSIM on held-out scenes in the size of the present stage; also the seconds that training has
   /// waited for pictures.
   std::map<std::string, double> validate() override;
+  void export_fixed_parts(const std::string& folder) override;
   void export_model(const std::string& folder) override;
 
  private:
-  const NvsStage& stage_of(int64_t batch) const;
+  const Stage& stage_of(int64_t batch) const;
   data::SceneBatch take(int64_t batch);
   /// Target views [B, T, 3, H, W] as the model sees them from the inputs.
-  at::Tensor predict(const data::SceneBatch& batch, const NvsStage& stage);
+  at::Tensor predict(const data::SceneBatch& batch, const Stage& stage);
   void write_samples(const at::Tensor& truth, const at::Tensor& rendered) const;
 
   std::shared_ptr<models::NvsModel> model_;
   std::shared_ptr<const data::SceneSource> train_, valid_;
-  NvsTaskOptions options_;
+  TaskOptions options_;
   std::optional<models::Lpips> lpips_;
-  const NvsStage* streamed_ = nullptr;  ///< the stage of stream_
+  const Stage* streamed_ = nullptr;  ///< the stage of stream_
   std::unique_ptr<data::SceneStream> stream_;
   double waited_ = 0;       ///< for streams of earlier stages
   int64_t last_batch_ = 0;  ///< trained on
@@ -102,4 +103,4 @@ class NvsTask : public Task {
 /// Brings the cameras of each scene into the frame that its input views give it, as scenes are read later.
 void to_frames(data::SceneBatch& batch, int64_t inputs, data::FrameChoice choice);
 
-}  // namespace lact::train
+}  // namespace lact::tasks::nvs

@@ -75,8 +75,9 @@ void DenoisingOptions::check() const {
     LACT_CHECK(timestep > 0 && timestep <= models::kTrainingTimesteps,
                "[eval] a timestep is {}, expected more than 0 and up to {}", timestep,
                models::kTrainingTimesteps);
-  LACT_CHECK(clips >= 1, "[eval] clips is {}, expected at least 1", clips);
-  LACT_CHECK(batch >= 1, "[eval] batch is {}, expected at least 1", batch);
+  constexpr int64_t kMostClips = 1 << 20, kMostAtOnce = 1 << 12;
+  LACT_CHECK(clips >= 1 && clips <= kMostClips, "[eval] clips is {}, expected 1 to {}", clips, kMostClips);
+  LACT_CHECK(batch >= 1 && batch <= kMostAtOnce, "[eval] batch is {}, expected 1 to {}", batch, kMostAtOnce);
 }
 
 std::vector<double> DenoisingScore::by_chunk() const { return numbers_of(losses.flatten(0, 1).mean(0)); }

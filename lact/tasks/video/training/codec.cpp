@@ -6,15 +6,16 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
+#include "lact/base/format.h"
 #include "lact/base/random.h"
 #include "lact/data/clips/clip_sheet.h"
 #include "lact/data/clips/story_clips.h"
 #include "lact/io/png.h"
 #include "lact/models/vae/folder.h"
 #include "lact/ops/losses/losses.h"
-#include "lact/train/run_folder.h"
+#include "lact/train/ranges.h"
 
-namespace lact::train {
+namespace lact::tasks::video {
 
 namespace fs = std::filesystem;
 
@@ -38,14 +39,6 @@ std::shared_ptr<const data::ClipSource> open_codec_clips(const CodecRun& run, da
   return std::make_shared<data::StoryClips>(stories, uint64_t(run.training.seed), part);
 }
 
-std::shared_ptr<CodecTask> make_codec_task(const CodecRun& run, const std::string& folder) {
-  at::manual_seed(uint64_t(run.training.seed));
-  return std::make_shared<CodecTask>(
-      std::make_shared<models::Vae>(run.model), open_codec_clips(run, data::ClipPart::train),
-      open_codec_clips(run, data::ClipPart::valid), run.size, run.loss, run.training.seed,
-      int(run.clips.read_threads), (fs::path(folder) / "samples").string());
-}
-
 }  // namespace
 
 CodecTask::CodecTask(std::shared_ptr<models::Vae> model, std::shared_ptr<const data::ClipSource> train,
@@ -64,25 +57,6 @@ at::Tensor CodecTask::loss(int64_t number) {
   const at::Tensor pixels = data::pixels_of_frames(stream_.take(number).values);
   const auto generator = at::detail::createCPUGenerator(mix(uint64_t(seed_), uint64_t(number)));
   return models::vae_loss(*model_, pixels, loss_, generator).total;
-}
-
-int64_t CodecTask::tokens_of_batch(int64_t /*batch*/) const {
-  const models::VaeConfig& config = model_->config();
-  const int64_t latent_frames = 1 + (clips_.frames - 1) / config.temporal();
-  return clips_.batch * latent_frames * (clips_.height / config.spatial()) *
-         (clips_.width / config.spatial());
-}
-
-double CodecTask::flops_of_batch(int64_t /*batch*/) const {
-  // A kernel of 3 x 3 x 3 at every pixel of every resolution, of which each has an eighth or a quarter of the
-  // pixels before it; encoder and decoder; forward and backward.
-  const models::VaeConfig& config = model_->config();
-  double pixels = double(clips_.batch * clips_.frames * clips_.height * clips_.width), work = 0;
-  for (const int64_t channels : config.channels()) {
-    work += 2 * 27 * double(channels * channels) * pixels * double(4 * config.residual_blocks + 2);
-    pixels /= 4;
-  }
-  return 3 * work;
 }
 
 at::Tensor CodecTask::valid_pixels(int64_t first, int64_t count) const {
@@ -127,44 +101,74 @@ void CodecTask::export_model(const std::string& folder) {
   models::save_vae(folder, *model_);
 }
 
+void CodecClips::check(const models::VaeConfig& config) const {
+  train::check_range("batch", batch, 1, 1 << 12);
+  train::check_range("valid", valid, 1, 1 << 16);
+  train::check_range("frames", frames, 1, 1 << 16);
+  LACT_CHECK((frames - 1) % config.temporal() == 0,
+             "[train] frames is {}, expected 1 and a multiple of the {} frames of a latent frame", frames,
+             config.temporal());
+  for (const auto& [name, side] : {std::pair("height", height), std::pair("width", width)}) {
+    train::check_range(name, side, 1, 1 << 12);
+    LACT_CHECK(side % config.spatial() == 0, "[train] {} is {}, expected a multiple of {}", name, side,
+               config.spatial());
+  }
+}
+
+int64_t CodecClips::tokens(const models::VaeConfig& config) const {
+  const int64_t latent_frames = 1 + (frames - 1) / config.temporal();
+  return batch * latent_frames * (height / config.spatial()) * (width / config.spatial());
+}
+
+double CodecClips::flops(const models::VaeConfig& config) const {
+  // A kernel of 3 x 3 x 3 at every pixel of every resolution, of which each has an eighth or a quarter of the
+  // pixels before it; encoder and decoder; forward and backward.
+  double pixels = double(batch * frames) * double(height * width), work = 0;
+  for (const int64_t channels : config.channels()) {
+    work += 2 * 27 * double(channels * channels) * pixels * double(4 * config.residual_blocks + 2);
+    pixels /= 4;
+  }
+  return 3 * work;
+}
+
+train::TrainOptions codec_training() {
+  train::TrainOptions options = default_training();
+  options.rate_decay = train::RateDecay::cosine;
+  options.rate_floor = 0.1;
+  return options;
+}
+
 void CodecRun::check() const {
   model.check();
   training.check();
-  const auto between = [](const char* name, int64_t value, int64_t least, int64_t most) {
-    LACT_CHECK(value >= least && value <= most, "[train] {} is {}, expected {} to {}", name, value, least,
-               most);
-  };
-  between("batch", size.batch, 1, 1 << 12);
-  between("valid", size.valid, 1, 1 << 16);
-  between("frames", size.frames, 1, 1 << 16);
-  between("read_threads", clips.read_threads, 1, 256);
-  LACT_CHECK((size.frames - 1) % model.temporal() == 0,
-             "[train] frames is {}, expected 1 and a multiple of the {} frames of a latent frame",
-             size.frames, model.temporal());
-  for (const auto& [name, side] : {std::pair("height", size.height), std::pair("width", size.width)})
-    LACT_CHECK(side > 0 && side % model.spatial() == 0, "[train] {} is {}, expected a multiple of {}", name,
-               side, model.spatial());
-  LACT_CHECK(loss.kl_weight >= 0, "[train] kl_weight is {}, expected 0 or more", loss.kl_weight);
+  clips.check();
+  size.check(model);
+  train::check_range("kl_weight", loss.kl_weight, 0, 1e6);
   LACT_CHECK(training.accumulate == 1, "[train] accumulate is {}, expected 1: make the batch larger",
              training.accumulate);
 }
 
-TrainResult start_run(const CodecRun& given, const RunOptions& where) {
-  CodecRun run = given;
-  make_absolute(run.clips.files.paths);
-  run.check();
-  check_no_run(where.folder);
-  const auto task = make_codec_task(run, where.folder);
-  fs::create_directories(where.folder);
-  write_run_file(where.folder, run);
-  return train(*task, run.training, where);
+void CodecRun::make_paths_absolute() { train::make_absolute(clips.files.paths); }
+
+std::shared_ptr<train::Task> CodecRun::make_task(const std::string& folder, const std::string& initial) {
+  at::manual_seed(uint64_t(training.seed));
+  const auto made = initial.empty() ? std::make_shared<models::Vae>(model) : models::load_vae(initial);
+  model = made->config();
+  return std::make_shared<CodecTask>(
+      made, open_codec_clips(*this, data::ClipPart::train), open_codec_clips(*this, data::ClipPart::valid),
+      size, loss, training.seed, int(clips.read_threads), (fs::path(folder) / "samples").string());
 }
 
-TrainResult resume_codec_run(const RunOptions& options) {
-  const auto run = read_run_file<CodecRun>(options.folder);
-  RunOptions resumed = options;
-  resumed.resume = true;
-  return train(*make_codec_task(run, options.folder), run.training, resumed);
+train::Plan CodecRun::plan() const {
+  train::Plan plan;
+  for (const at::Tensor& parameter : models::Vae(model).parameters())
+    plan.parameters += double(parameter.numel());
+  plan.shape = fmt::format("latents of {} channels", model.latent_channels);
+  plan.add("step", fmt::format("{} clips of {} frames of {} x {} pixels, {} tokens", size.batch, size.frames,
+                               size.height, size.width, format_count(double(size.tokens(model)))));
+  plan.add("run", fmt::format("{} steps", training.steps));
+  plan.work = size.flops(model) * double(training.steps);
+  return plan;
 }
 
-}  // namespace lact::train
+}  // namespace lact::tasks::video

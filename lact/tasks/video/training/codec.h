@@ -9,11 +9,9 @@
 #include "lact/data/clips/clip_stream.h"
 #include "lact/models/vae/loss.h"
 #include "lact/tasks/video/training/run.h"
-#include "lact/train/precision.h"
 #include "lact/train/task.h"
-#include "lact/train/trainer.h"
 
-namespace lact::train {
+namespace lact::tasks::video {
 
 struct CodecClips {
   int64_t frames = 17;
@@ -31,9 +29,16 @@ struct CodecClips {
     field("valid", valid, "clips of a validation, which also give the scale of the latents");
   }
   bool operator==(const CodecClips&) const = default;
+
+  /// Throws one sentence for clips that an autoencoder of this kind cannot read.
+  void check(const models::VaeConfig& config) const;
+  /// Places of the latents of a batch.
+  int64_t tokens(const models::VaeConfig& config) const;
+  /// Operations of a batch, forward and backward.
+  double flops(const models::VaeConfig& config) const;
 };
 
-class CodecTask : public Task {
+class CodecTask : public train::Task {
  public:
   /// Clips of `valid` are never trained on.
   CodecTask(std::shared_ptr<models::Vae> model, std::shared_ptr<const data::ClipSource> train,
@@ -42,8 +47,8 @@ class CodecTask : public Task {
 
   torch::nn::Module& model() override { return *model_; }
   at::Tensor loss(int64_t batch) override;
-  int64_t tokens_of_batch(int64_t batch) const override;  ///< places of the latents
-  double flops_of_batch(int64_t batch) const override;
+  int64_t tokens_of_batch(int64_t /*batch*/) const override { return clips_.tokens(model_->config()); }
+  double flops_of_batch(int64_t /*batch*/) const override { return clips_.flops(model_->config()); }
 
   /// PSNR of held-out clips through the mean of their latents; sheets of them.
   std::map<std::string, double> validate() override;
@@ -64,28 +69,33 @@ class CodecTask : public Task {
   int64_t last_batch_ = 0;
 };
 
+/// As of video models, but for the learning rate, which falls along a cosine to a tenth.
+train::TrainOptions codec_training();
+
 struct CodecRun {
   models::VaeConfig model = models::vae_small();
-  VideoClipsOptions clips;
+  std::string initial_model;
+  ClipsOptions clips;
   CodecClips size;
   models::VaeLossOptions loss;
-  TrainOptions training = video_training();
+  train::TrainOptions training = codec_training();
 
   template <class Visitor>
   void visit(Visitor&& field) {
     field("model", model, "the autoencoder");
+    field("initial_model", initial_model, "codec folder to begin with; without any, random weights");
     field("clips", clips, "what is watched");
     field("size", size, "length and size of clips");
     field("loss", loss, "what is made small");
     field("training", training, "the training loop");
   }
 
-  /// Throws one sentence for values that cannot work.
+  // See lact/train/run.h.
   void check() const;
+  void make_paths_absolute();
+  void use_copies_in(const std::string& /*folder*/) {}
+  std::shared_ptr<train::Task> make_task(const std::string& folder, const std::string& initial);
+  train::Plan plan() const;
 };
 
-/// As the runs of video models.
-TrainResult start_run(const CodecRun& run, const RunOptions& options);
-TrainResult resume_codec_run(const RunOptions& options);
-
-}  // namespace lact::train
+}  // namespace lact::tasks::video

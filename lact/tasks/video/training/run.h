@@ -1,23 +1,25 @@
-// A whole training run of a video model. The run's folder holds everything to go on: run.json, checkpoints/,
-// metrics.jsonl, tensorboard/, samples/, and the model as others read it, with codec/ and text/.
+// The settings of a training run of a video model, for start_run, resume_run and plan_text of
+// lact/train/run.h. The run's folder also holds codec/, text/ and samples/.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "lact/data/clips/file_clips.h"
 #include "lact/data/clips/story_options.h"
 #include "lact/models/video/word_encoder.h"
+#include "lact/nn/recompute.h"
+#include "lact/ops/dispatch/precision.h"
 #include "lact/tasks/video/training/task.h"
-#include "lact/train/precision.h"
-#include "lact/train/trainer.h"
+#include "lact/train/run.h"
 
-namespace lact::train {
+namespace lact::tasks::video {
 
-/// The paper's moving average; the rest for small models on a processor.
-TrainOptions video_training();
+/// The paper's moving average and the authors' linear decay to 0; the rest for small models on a processor.
+train::TrainOptions default_training();
 
-struct VideoClipsOptions {
+struct ClipsOptions {
   data::FileClipsOptions files;
   data::StoryOptions stories;
   std::string cache;
@@ -32,25 +34,32 @@ struct VideoClipsOptions {
           "autoencoder");
     field("read_threads", read_threads, "threads that read or make clips beside the training");
   }
-  bool operator==(const VideoClipsOptions&) const = default;
+  bool operator==(const ClipsOptions&) const = default;
+
+  /// Throws one sentence for values that cannot work.
+  void check() const;
 };
 
-struct VideoRun {
+struct Run {
   models::VideoConfig model;
+  std::string initial_model;
   std::string codec = "pixels";
   std::string text = "words";
   models::WordEncoderConfig words;
-  VideoClipsOptions clips;
-  std::vector<VideoStage> stages = {VideoStage()};
-  VideoLearning learning;
-  TrainOptions training = video_training();
+  ClipsOptions clips;
+  std::vector<Stage> stages = {Stage()};
+  Learning learning;
+  train::TrainOptions training = default_training();
   int64_t valid_clips = 16;
-  Precision precision = Precision::f32;
+  ops::Precision precision = ops::Precision::f32;
   nn::Recompute recompute = nn::Recompute::none;
 
   template <class Visitor>
   void visit(Visitor&& field) {
     field("model", model, "the model");
+    field("initial_model", initial_model,
+          "model folder to begin with, which brings codec/ and text/ if it has them; without any, random "
+          "weights");
     field("codec", codec, "pixels, or an autoencoder: its folder, or a published file");
     field("text", text,
           "words, the built-in encoder, or the folder of a umT5 encoder with its tokenizer.model");
@@ -64,23 +73,17 @@ struct VideoRun {
     field("recompute", recompute, nn::kRecomputeHelp);
   }
 
-  /// Throws one sentence for values that cannot work.
+  // See lact/train/run.h.
   void check() const;
+  void make_paths_absolute();
+  void use_copies_in(const std::string& folder);
+  std::shared_ptr<train::Task> make_task(const std::string& folder, const std::string& initial);
+  train::Plan plan() const;
 };
 
 /// Clips of a stage, made up or read.
-std::shared_ptr<const data::ClipSource> open_clips(const VideoClipsOptions& options, const VideoParts& parts,
+std::shared_ptr<const data::ClipSource> open_clips(const ClipsOptions& options, const VideoParts& parts,
                                                    int64_t chunks, const data::ClipShape& shape, int64_t seed,
                                                    data::ClipPart part);
 
-/// Trains in `options.folder`; with `initial_model`, from the weights of that folder, which brings codec/ and
-/// text/ if it has them. The folder must not hold another run.
-TrainResult start_run(const VideoRun& run, const RunOptions& options, const std::string& initial_model = "");
-
-/// Goes on with the run in options.folder from its newest checkpoint.
-TrainResult resume_video_run(const RunOptions& options);
-
-/// What a run would take: parameters, tokens and work, as text.
-std::string plan_text(const VideoRun& run);
-
-}  // namespace lact::train
+}  // namespace lact::tasks::video

@@ -14,9 +14,10 @@
 #include "lact/models/video/weights.h"
 #include "lact/models/video/word_encoder.h"
 #include "lact/ops/random/gaussian_noise.h"
+#include "lact/train/ranges.h"
 #include "lact/train/stages.h"
 
-namespace lact::train {
+namespace lact::tasks::video {
 
 namespace fs = std::filesystem;
 
@@ -27,9 +28,9 @@ enum DrawOf : uint64_t { kTimes = 3, kNoise = 4, kDropout = 5, kValidNoise = 6 }
 constexpr int64_t kValidClipsAtOnce = 4, kSampleRows = 4, kSampleColumns = 16, kSampleSteps = 8;
 
 /// The model's parameters are model.*, those of the text encoder text.*.
-class VideoLearner : public torch::nn::Module {
+class Learner : public torch::nn::Module {
  public:
-  explicit VideoLearner(const VideoParts& parts) {
+  explicit Learner(const VideoParts& parts) {
     register_module("model", parts.model);
     register_module("text", parts.text);
   }
@@ -40,7 +41,7 @@ uint64_t seed_of_draw(int64_t seed, DrawOf what, int64_t number) {
 }
 
 /// The model with frames of the stage's size, for what is counted.
-models::VideoConfig config_of_stage(const VideoParts& parts, const VideoStage& stage) {
+models::VideoConfig config_of_stage(const VideoParts& parts, const Stage& stage) {
   models::VideoConfig config = parts.model->config();
   const data::ClipShape shape = clip_shape(parts, stage);
   config.latent_height = shape.height / parts.codec->spatial();
@@ -55,20 +56,24 @@ at::Tensor latents_of_frames(const models::VideoCodec& codec, const at::Tensor& 
 
 }  // namespace
 
-void VideoLearning::check() const {
-  LACT_CHECK(noise_repeats >= 1 && noise_repeats <= 2, "[train] noise_repeats is {}, expected 1 or 2",
-             noise_repeats);
-  LACT_CHECK(text_dropout >= 0 && text_dropout <= 1, "[train] text_dropout is {}, expected 0 to 1",
-             text_dropout);
-  LACT_CHECK(new_rate >= 0 && new_rate <= 1e6, "[train] new_rate is {}, expected 0 to 1000000", new_rate);
-  flow.check();
+void Learning::check() const {
+  train::check_range("noise_repeats", noise_repeats, 1, 2);
+  train::check_range("text_dropout", text_dropout, 0, 1);
+  train::check_range("new_rate", new_rate, 0, 1e6);
+  flow_for(1).check();
+}
+
+models::FlowOptions Learning::flow_for(int64_t chunk_tokens) const {
+  models::FlowOptions known = flow;
+  if (known.shift == 0) known.shift = models::shift_of_chunk(chunk_tokens);
+  return known;
 }
 
 int64_t clip_frames(const models::VideoConfig& config, const models::VideoCodec& codec, int64_t chunks) {
   return codec.pixel_frames(chunks * config.chunk_frames);
 }
 
-data::ClipShape clip_shape(const VideoParts& parts, const VideoStage& stage) {
+data::ClipShape clip_shape(const VideoParts& parts, const Stage& stage) {
   const models::VideoConfig& config = parts.model->config();
   const int64_t factor = parts.codec->spatial();
   return {.frames = clip_frames(config, *parts.codec, stage.chunks),
@@ -76,18 +81,25 @@ data::ClipShape clip_shape(const VideoParts& parts, const VideoStage& stage) {
           .width = stage.width > 0 ? stage.width : config.latent_width * factor};
 }
 
-void check_stages(const std::vector<VideoStage>& stages, int64_t steps) {
-  check_stages_of(stages, steps, [](const VideoStage& stage, size_t, const auto& between) {
-    between("chunks", stage.chunks, 1, 1 << 12);
-    between("clips", stage.clips, 1, 1 << 12);
-    between("height", stage.height, 0, 1 << 12);
-    between("width", stage.width, 0, 1 << 12);
-  });
+void Stage::check(size_t number) const {
+  const auto between = [&](const char* name, int64_t value, int64_t least, int64_t most) {
+    train::check_range(fmt::format("stage {}: {}", number, name), value, least, most);
+  };
+  between("chunks", chunks, 1, 1 << 12);
+  between("clips", clips, 1, 1 << 12);
+  between("height", height, 0, 1 << 12);
+  between("width", width, 0, 1 << 12);
 }
 
-void check_shapes(const std::vector<VideoStage>& stages, const VideoParts& parts) {
+void check_stages(const std::vector<Stage>& stages, int64_t steps) {
+  train::check_stages_of(stages, steps,
+                         [](const Stage& stage, size_t number, const auto&) { stage.check(number); });
+}
+
+void check_shapes(const std::vector<Stage>& stages, const VideoParts& parts) {
   const models::VideoConfig& config = parts.model->config();
   for (size_t i = 0; i < stages.size(); ++i) {
+    stages[i].check(i + 1);
     const data::ClipShape shape = clip_shape(parts, stages[i]);
     const int64_t sides[] = {shape.height, shape.width};
     for (size_t side = 0; side < 2; ++side) {
@@ -98,11 +110,11 @@ void check_shapes(const std::vector<VideoStage>& stages, const VideoParts& parts
   }
 }
 
-VideoTask::VideoTask(VideoParts parts, const OpenClips& open_clips, const VideoTaskOptions& options)
-    : parts_(std::move(parts)), learner_(std::make_shared<VideoLearner>(parts_)), options_(options) {
+TrainingTask::TrainingTask(VideoParts parts, const OpenClips& open_clips, const TaskOptions& options)
+    : parts_(std::move(parts)), learner_(std::make_shared<Learner>(parts_)), options_(options) {
   options_.learning.check();
   check_shapes(options_.stages, parts_);
-  for (const VideoStage& stage : options_.stages) {
+  for (const Stage& stage : options_.stages) {
     const data::ClipShape shape = clip_shape(parts_, stage);
     clips_.push_back({open_clips(stage, shape, data::ClipPart::train),
                       options_.valid_clips > 0 ? open_clips(stage, shape, data::ClipPart::valid) : nullptr});
@@ -112,16 +124,16 @@ VideoTask::VideoTask(VideoParts parts, const OpenClips& open_clips, const VideoT
       item.value().set_requires_grad(models::is_self_attention_parameter(item.key()));
 }
 
-size_t VideoTask::stage_number(int64_t batch) const {
-  return size_t(&stage_of_batch(options_.stages, batch, options_.accumulate) - options_.stages.data());
+size_t TrainingTask::stage_number(int64_t batch) const {
+  return size_t(&train::stage_of_batch(options_.stages, batch, options_.accumulate) - options_.stages.data());
 }
 
-double VideoTask::rate_factor(const std::string& parameter) const {
+double TrainingTask::rate_factor(const std::string& parameter) const {
   const double factor = options_.learning.new_rate;
   return factor > 0 && models::is_lact_parameter(parameter) ? factor : 1;
 }
 
-data::SampleMaker VideoTask::latents_of(const Clips& source) const {
+data::SampleMaker TrainingTask::latents_of(const Clips& source) const {
   const auto codec = parts_.codec;
   const auto encode = [codec](const at::Tensor& frames) { return latents_of_frames(*codec, frames); };
   if (!options_.cache.empty())
@@ -133,8 +145,8 @@ data::SampleMaker VideoTask::latents_of(const Clips& source) const {
   };
 }
 
-at::Tensor VideoTask::loss(int64_t number) {
-  const VideoStage& stage = stage_of(number);
+at::Tensor TrainingTask::loss(int64_t number) {
+  const Stage& stage = stage_of(number);
   if (streamed_ != stage_number(number)) {
     streamed_ = stage_number(number);
     stream_ = std::make_unique<data::ClipStream>(latents_of(clips_[*streamed_].train), stage.clips,
@@ -152,29 +164,30 @@ at::Tensor VideoTask::loss(int64_t number) {
   const at::Tensor noise = ops::gaussian_noise(copies, seed_of_draw(options_.seed, kNoise, number));
   const at::Tensor times =
       models::draw_times(stage.clips, repeats, stage.chunks, seed_of_draw(options_.seed, kTimes, number));
-  const auto example = models::teacher_forcing(batch.values, noise, times, options_.learning.flow);
+  const auto flow = options_.learning.flow_for(config_of_stage(parts_, stage).grid().tokens());
+  const auto example = models::teacher_forcing(batch.values, noise, times, flow);
   const at::Tensor answer =
       parts_.model->forward(example.latents, example.timesteps, parts_.text->encode(batch.captions), repeats);
   return models::weighted_velocity_loss(answer, example);
 }
 
-int64_t VideoTask::tokens_of_batch(int64_t batch) const {
-  const VideoStage& stage = stage_of(batch);
+int64_t TrainingTask::tokens_of_batch(int64_t batch) const {
+  const Stage& stage = stage_of(batch);
   const int64_t sequence_parts = stage.chunks * (options_.learning.noise_repeats + 1) - 1;
   return stage.clips * sequence_parts * config_of_stage(parts_, stage).grid().tokens();
 }
 
-double VideoTask::flops_of_batch(int64_t batch) const {
-  const VideoStage& stage = stage_of(batch);
+double TrainingTask::flops_of_batch(int64_t batch) const {
+  const Stage& stage = stage_of(batch);
   // The backward pass is two products for each one of the forward pass.
   return 3 * models::cost(config_of_stage(parts_, stage), {stage.chunks}).total().flops *
          double(tokens_of_batch(batch));
 }
 
-std::map<std::string, double> VideoTask::validate() {
+std::map<std::string, double> TrainingTask::validate() {
   if (options_.valid_clips == 0) return {};
   at::NoGradGuard no_grad;
-  const VideoStage& stage = stage_of(last_batch_);
+  const Stage& stage = stage_of(last_batch_);
   const data::SampleMaker clips = latents_of(clips_[stage_number(last_batch_)].valid);
   const int64_t at_once = std::min(kValidClipsAtOnce, options_.valid_clips);
   double all = 0, last = 0;
@@ -200,8 +213,8 @@ std::map<std::string, double> VideoTask::validate() {
 }
 
 /// For each clip the truth, and below it what the model makes of its first chunk and its caption.
-void VideoTask::write_samples(const data::ClipBatch& batch, const at::Tensor& text) {
-  const VideoStage& stage = stage_of(last_batch_);
+void TrainingTask::write_samples(const data::ClipBatch& batch, const at::Tensor& text) {
+  const Stage& stage = stage_of(last_batch_);
   const int64_t rows = std::min(kSampleRows, batch.values.size(0));
   const at::Tensor truth = batch.values.narrow(0, 0, rows);
   models::SampleOptions sampling;
@@ -221,10 +234,20 @@ void VideoTask::write_samples(const data::ClipBatch& batch, const at::Tensor& te
                 data::clip_sheet(clips, kSampleColumns));
 }
 
-void VideoTask::export_model(const std::string& folder) {
+void TrainingTask::export_fixed_parts(const std::string& folder) {
+  models::save_video_config(folder, parts_.model->config());
+  models::save_codec((fs::path(folder) / "codec").string(), *parts_.codec);
+  if (options_.text.empty()) return;
+  const std::string link = (fs::path(folder) / "text").string();
+  std::error_code error;
+  fs::create_directory_symlink(options_.text, link, error);
+  LACT_CHECK(!error, "{}: cannot be linked to {}: {}", link, options_.text, error.message());
+}
+
+void TrainingTask::export_model(const std::string& folder) {
   models::save_video(folder, *parts_.model);
   if (const auto* words = dynamic_cast<const models::WordEncoder*>(parts_.text.get()))
     models::save_word_encoder((fs::path(folder) / "text").string(), *words);
 }
 
-}  // namespace lact::train
+}  // namespace lact::tasks::video

@@ -17,10 +17,10 @@
 #include "lact/tasks/video/load.h"
 #include "lact/train/task.h"
 
-namespace lact::train {
+namespace lact::tasks::video {
 
 /// A stretch of training with clips of one size; later stages are longer or larger.
-struct VideoStage {
+struct Stage {
   int64_t steps = 0;
   int64_t chunks = 6;
   int64_t height = 0;
@@ -35,7 +35,10 @@ struct VideoStage {
     field("width", width, "width of a clip in pixels; 0: that of the model");
     field("clips", clips, "clips of a batch");
   }
-  bool operator==(const VideoStage&) const = default;
+  bool operator==(const Stage&) const = default;
+
+  /// Throws one sentence for values that cannot work, whatever the model.
+  void check(size_t number) const;
 };
 
 /// What is trained: everything, or what became of Wan's self-attention, LaCT included.
@@ -44,12 +47,12 @@ constexpr std::array<std::pair<TrainedPart, std::string_view>, 2> enum_names(Tra
   return {{{TrainedPart::all, "all"}, {TrainedPart::attention, "attention"}}};
 }
 
-struct VideoLearning {
+struct Learning {
   int64_t noise_repeats = 1;
   double text_dropout = 0.1;
   TrainedPart train = TrainedPart::all;
   double new_rate = 0;
-  models::FlowOptions flow;
+  models::FlowOptions flow = {.shift = 0};
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -61,9 +64,13 @@ struct VideoLearning {
         "new_rate", new_rate,
         "learning rate of the memory's weights as a multiple of the others'; 0: 10 if the run begins with a "
         "model without memory, else 1");
-    field("flow", flow, "noise levels and their weights");
+    field("flow", flow,
+          "noise levels and their weights; shift 0: by the tokens of a chunk, as the authors do");
   }
-  bool operator==(const VideoLearning&) const = default;
+  bool operator==(const Learning&) const = default;
+
+  /// With the shift that belongs to chunks of so many tokens, unless one was chosen.
+  models::FlowOptions flow_for(int64_t chunk_tokens) const;
 
   /// Throws one sentence for values that cannot work.
   void check() const;
@@ -72,31 +79,32 @@ struct VideoLearning {
 /// Frames of a clip in pixels, such that its latents fill the chunks.
 int64_t clip_frames(const models::VideoConfig& config, const models::VideoCodec& codec, int64_t chunks);
 /// The stage's clips; sides that it leaves open are those of the model.
-data::ClipShape clip_shape(const VideoParts& parts, const VideoStage& stage);
+data::ClipShape clip_shape(const VideoParts& parts, const Stage& stage);
 
 /// Throws one sentence for stages that cannot work.
-void check_stages(const std::vector<VideoStage>& stages, int64_t steps);
+void check_stages(const std::vector<Stage>& stages, int64_t steps);
 /// The same for what depends on the model and its codec.
-void check_shapes(const std::vector<VideoStage>& stages, const VideoParts& parts);
+void check_shapes(const std::vector<Stage>& stages, const VideoParts& parts);
 
 /// Clips of a shape, of one part or the other; called for every stage, before training.
 using OpenClips = std::function<std::shared_ptr<const data::ClipSource>(
-    const VideoStage& stage, const data::ClipShape& shape, data::ClipPart part)>;
+    const Stage& stage, const data::ClipShape& shape, data::ClipPart part)>;
 
-struct VideoTaskOptions {
-  std::vector<VideoStage> stages;
-  VideoLearning learning;
+struct TaskOptions {
+  std::vector<Stage> stages;
+  Learning learning;
   int64_t accumulate = 1;  ///< batches of a step
   int64_t valid_clips = 16;
   int64_t seed = 1;
   int read_threads = 1;
+  std::string text;     ///< folder of a text encoder that is not trained; empty: the built-in one
   std::string cache;    ///< folder for latents; empty: none
   std::string samples;  ///< folder for sheets of validation clips and what the model makes of them; or empty
 };
 
-class VideoTask : public Task {
+class TrainingTask : public train::Task {
  public:
-  VideoTask(VideoParts parts, const OpenClips& open_clips, const VideoTaskOptions& options);
+  TrainingTask(VideoParts parts, const OpenClips& open_clips, const TaskOptions& options);
 
   torch::nn::Module& model() override { return *learner_; }
   at::Tensor loss(int64_t batch) override;
@@ -107,6 +115,8 @@ class VideoTask : public Task {
   /// Mean squared error of the velocity on held-out clips at the timesteps of the paper's evaluation, over
   /// all chunks and of the last one, in the size of the present stage.
   std::map<std::string, double> validate() override;
+  /// The transformer's config, codec/, and a link text/ to an encoder that is too large for a copy.
+  void export_fixed_parts(const std::string& folder) override;
   /// The transformer and, if it is trained, text/.
   void export_model(const std::string& folder) override;
 
@@ -117,17 +127,17 @@ class VideoTask : public Task {
   };
 
   size_t stage_number(int64_t batch) const;
-  const VideoStage& stage_of(int64_t batch) const { return options_.stages[stage_number(batch)]; }
+  const Stage& stage_of(int64_t batch) const { return options_.stages[stage_number(batch)]; }
   data::SampleMaker latents_of(const Clips& clips) const;
   void write_samples(const data::ClipBatch& batch, const at::Tensor& text);
 
   VideoParts parts_;
   std::shared_ptr<torch::nn::Module> learner_;  ///< model and text encoder together
-  VideoTaskOptions options_;
+  TaskOptions options_;
   std::vector<StageClips> clips_;   ///< of the stages
   std::optional<size_t> streamed_;  ///< the stage of stream_
   std::unique_ptr<data::ClipStream> stream_;
   int64_t last_batch_ = 0;  ///< trained on
 };
 
-}  // namespace lact::train
+}  // namespace lact::tasks::video

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "data/views/tracer/rays.h"
 #include "support/errors.h"
 
@@ -78,6 +80,39 @@ TEST(TracerMesh, NormalsOfTheFileWin) {
   data.normals = {{0, 0, 2}};
   data.faces[0].corners[0].normal = 0;
   expect_near(make_mesh(data, "hinge")->surfaces[0].normals[0], {0, 0, 1}, 1e-6F);
+}
+
+TEST(TracerMesh, AFaceThatIsThereAgainIsLeftOutAndItsBackIsNot) {
+  MeshData data = hinge(0.3);
+  data.faces.push_back(data.faces[0]);
+  data.faces.push_back({{{{2}, {1}, {0}}}, 0});  // the same from another corner on
+  EXPECT_EQ(make_mesh(data, "hinge")->surfaces.size(), 2U);
+  data.faces.push_back({{{{0}, {1}, {2}}}, 0});  // its back
+  EXPECT_EQ(make_mesh(data, "hinge")->surfaces.size(), 3U);
+}
+
+TEST(TracerMesh, ManyIdenticalFacesTakeNoLongerThanOne) {
+  MeshData data = hinge(0.3);
+  data.faces.resize(200'002, data.faces[1]);
+  EXPECT_EQ(make_mesh(data, "hinge")->surfaces.size(), 2U);
+}
+
+TEST(TracerMesh, AFanOfManyFacesIsMadeInTimeThatGrowsWithTheirNumber) {
+  constexpr int kCorners = 300'000;
+  MeshData data;
+  data.materials.resize(1);
+  data.positions.push_back({0, 0, 1});
+  for (int i = 0; i <= kCorners; ++i) {
+    const double angle = 6.28 * i / kCorners;
+    data.positions.push_back({1000 * std::cos(angle), 1000 * std::sin(angle), 0});
+  }
+  for (int i = 1; i <= kCorners; ++i) data.faces.push_back({{{{0}, {i}, {i + 1}}}, 0});
+  const auto mesh = make_mesh(data, "fan");
+  EXPECT_GT(mesh->surfaces.size(), 290'000U);
+  for (const auto& surface : mesh->surfaces) ASSERT_GT(surface.normals[0].z, 0.9F);
+  TriangleHit hit;
+  mesh->tree.closest(ray_of({0.3F, 0.4F, 3}, {0, 0, -1}), splat_mask(true), hit);
+  EXPECT_GE(hit.triangle[0], 0);
 }
 
 TEST(TracerMesh, FacesWithoutAreaAreLeftOut) {

@@ -101,6 +101,31 @@ TEST_F(TracerObj, TheShapeIsReadWithoutItsMaterialFile) {
   EXPECT_EQ(data.materials.size(), 1U);
 }
 
+TEST_F(TracerObj, MaterialsAreReadOnceAndFoundByName) {
+  std::string library, uses;
+  for (int i = 0; i < 20'000; ++i) {
+    library += "newmtl m" + std::to_string(i) + "\nKd 0 0 0\n";
+    uses += "mtllib m.mtl\nusemtl m" + std::to_string(19'999 - i) + "\nf 1 2 3\n";
+  }
+  write_file(folder_ / "m.mtl", library + "newmtl m7\nKd 1 1 1\n");
+  const MeshData data = read(square_ + uses);
+  EXPECT_EQ(data.materials.size(), 20'002U);
+  EXPECT_EQ(data.faces.at(0).material, 20'000);
+  EXPECT_EQ(data.faces.at(19'992).material, 8) << "the first of a name counts";
+}
+
+TEST_F(TracerObj, TexturesThatTakeTooMuchTogetherAreASentence) {
+  std::string library;
+  for (const std::string name : {"a", "b", "c"}) {
+    io::write_png(folder_ / (name + ".png"), at::zeros({10, 20}, at::kByte));
+    library += "newmtl " + name + "\nmap_Kd " + name + ".png\nnewmtl again\nmap_Kd " + name + ".png\n";
+  }
+  write_file(folder_ / "m.mtl", library);
+  EXPECT_EQ(read_mtl(folder_ / "m.mtl", 600).size(), 6U);
+  EXPECT_SENTENCE(read_mtl(folder_ / "m.mtl", 599),
+                  "m.mtl: line 10: with c.png the textures have 600 pixels together, expected at most 599");
+}
+
 TEST_F(TracerObj, MistakesNameTheLine) {
   EXPECT_SENTENCE(read("v 0 0\n"), "model.obj: line 1: vertex has too few numbers");
   EXPECT_SENTENCE(read("v 0 0 0\nv 0 x 0\n"), "model.obj: line 2: vertex has 'x', expected a number");

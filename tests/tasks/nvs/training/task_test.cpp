@@ -14,9 +14,10 @@
 #include "support/errors.h"
 #include "support/temporary_folder.h"
 
-namespace lact::train {
+namespace lact::tasks::nvs {
 namespace {
 
+using TrainingRun = Run;  // inside of a TEST, Run is a method of googletest's
 using lact::testing::sentence_of;
 using lact::testing::TemporaryFolder;
 using ::testing::HasSubstr;
@@ -31,11 +32,11 @@ models::NvsConfig toy_nvs() {
   return config;
 }
 
-const std::vector<NvsStage> kTwoStages = {{.steps = 2, .size = 16, .inputs = 2, .targets = 1, .scenes = 2},
-                                          {.steps = 0, .size = 24, .inputs = 3, .targets = 2, .scenes = 1}};
+const std::vector<Stage> kTwoStages = {{.steps = 2, .size = 16, .inputs = 2, .targets = 1, .scenes = 2},
+                                       {.steps = 0, .size = 24, .inputs = 3, .targets = 2, .scenes = 1}};
 
-NvsRun toy_run(int64_t steps = 4) {
-  NvsRun run;
+TrainingRun toy_run(int64_t steps = 4) {
+  TrainingRun run;
   run.model = toy_nvs();
   run.stages = kTwoStages;
   run.training.steps = steps;
@@ -47,19 +48,19 @@ NvsRun toy_run(int64_t steps = 4) {
   return run;
 }
 
-std::shared_ptr<NvsTask> toy_task(int64_t accumulate = 1) {
+std::shared_ptr<TrainingTask> toy_task(int64_t accumulate = 1) {
   at::manual_seed(3);
-  NvsTaskOptions options;
+  TaskOptions options;
   options.stages = kTwoStages;
   options.accumulate = accumulate;
   options.valid_scenes = 2;
-  return std::make_shared<NvsTask>(
+  return std::make_shared<TrainingTask>(
       std::make_shared<models::NvsModel>(toy_nvs()),
       std::make_shared<data::SceneSource>(data::SceneSourceConfig(), data::ScenePart::kTrain),
       std::make_shared<data::SceneSource>(data::SceneSourceConfig(), data::ScenePart::kHoldout), options);
 }
 
-std::string stages_refused(const std::vector<NvsStage>& stages, int64_t steps) {
+std::string stages_refused(const std::vector<Stage>& stages, int64_t steps) {
   return sentence_of<Error>([&] { check_stages(stages, steps, 8); });
 }
 
@@ -100,12 +101,12 @@ TEST(NvsTraining, ScenesAreSeenInTheFrameOfTheirInputsIfAsked) {
 
 TEST(NvsTraining, LearnsTheMeanColourAtLeast) {
   TemporaryFolder folder;
-  NvsRun run = toy_run(60);
+  TrainingRun run = toy_run(60);
   run.stages = {{.steps = 0, .size = 16, .inputs = 2, .targets = 2, .scenes = 4}};
   run.training.rate = 1e-2;
   run.training.validate_every = 60;
   run.valid_scenes = 8;
-  const auto result = start_run(run, {.folder = folder / "run"});
+  const auto result = train::start_run(run, {.folder = folder / "run"});
   EXPECT_TRUE(result.finished);
   EXPECT_GT(result.validation.at("psnr"), 9);  // grey, which an untrained model shows, has about 6
   EXPECT_GE(result.validation.at("seconds_waited_for_pictures"), 0);
@@ -113,16 +114,16 @@ TEST(NvsTraining, LearnsTheMeanColourAtLeast) {
 
 TEST(NvsTraining, ARunLeavesAModelAndSheetsAndGoesOnBitForBit) {
   TemporaryFolder folder;
-  start_run(toy_run(), {.folder = folder / "whole"});
-  EXPECT_FALSE(start_run(toy_run(), {.folder = folder / "cut", .stop_after = 3}).finished);
-  EXPECT_TRUE(resume_nvs_run({.folder = folder / "cut"}).finished);
+  train::start_run(toy_run(), {.folder = folder / "whole"});
+  EXPECT_FALSE(train::start_run(toy_run(), {.folder = folder / "cut", .stop_after = 3}).finished);
+  EXPECT_TRUE(train::resume_run<TrainingRun>({.folder = folder / "cut"}).finished);
   EXPECT_EQ(fingerprint(*models::load_nvs(folder / "cut")), fingerprint(*models::load_nvs(folder / "whole")));
   EXPECT_EQ(models::read_nvs_training(folder / "whole").frame, "object");
   EXPECT_EQ(models::read_nvs_training(folder / "whole").image_size->width, 24);
   // One of two scenes of two views, truth above renders.
   const at::Tensor sheet = io::read_image(folder / "whole/samples/step_0000004.png");
   EXPECT_EQ(sheet.sizes(), (std::vector<int64_t>{4 * 24 + 3 * 2, 2 * 24 + 2, 3}));
-  EXPECT_THAT(sentence_of<Error>([&] { start_run(toy_run(), {.folder = folder / "cut"}); }),
+  EXPECT_THAT(sentence_of<Error>([&] { train::start_run(toy_run(), {.folder = folder / "cut"}); }),
               HasSubstr("holds a run already"));
 }
 
@@ -130,10 +131,11 @@ TEST(NvsTraining, BeginsWithTheWeightsOfAnotherModel) {
   TemporaryFolder folder;
   at::manual_seed(8);
   models::save_nvs(folder / "model", models::NvsModel(toy_nvs()));
-  NvsRun run = toy_run(1);
+  TrainingRun run = toy_run(1);
   run.stages = {kTwoStages[1]};
   run.training.rate = 1e-9;
-  start_run(run, {.folder = folder / "run"}, folder / "model");
+  run.initial_model = folder / "model";
+  train::start_run(run, {.folder = folder / "run"});
   const auto before = models::load_nvs(folder / "model"), after = models::load_nvs(folder / "run");
   EXPECT_NE(fingerprint(*before), fingerprint(*after));
   for (size_t i = 0; i < before->parameters().size(); ++i) {
@@ -144,6 +146,11 @@ TEST(NvsTraining, BeginsWithTheWeightsOfAnotherModel) {
 TEST(NvsTraining, StagesThatCannotWorkAreRefused) {
   EXPECT_THAT(stages_refused({}, 5), HasSubstr("at least one"));
   EXPECT_THAT(stages_refused({{.size = 20}}, 5), HasSubstr("size 20 does not divide into patches of 8"));
+  EXPECT_THAT(stages_refused({{.near = std::nan("")}}, 5), HasSubstr("stage 1: near is nan"));
+  EXPECT_THAT(stages_refused({{.size = 4096, .inputs = 4096, .targets = 4096, .scenes = 4096}}, 5),
+              HasSubstr("pixels of a batch"));
+  EXPECT_THAT(stages_refused({{.inputs = std::numeric_limits<int64_t>::max()}}, 5),
+              HasSubstr("inputs is 9223372036854775807"));
   EXPECT_THAT(stages_refused({{.inputs = 0}}, 5), HasSubstr("stage 1: inputs is 0"));
   EXPECT_THAT(stages_refused({{.steps = 0}, {}}, 5), HasSubstr("stage 1: steps is 0"));
   EXPECT_THAT(stages_refused({{.steps = 5}, {}}, 5), HasSubstr("5 steps, but the whole run 5"));
@@ -152,12 +159,13 @@ TEST(NvsTraining, StagesThatCannotWorkAreRefused) {
 }
 
 TEST(NvsTraining, APerceptualLossNeedsItsWeights) {
-  NvsRun run = toy_run();
+  TrainingRun run = toy_run();
   run.loss.perceptual = 0.5;
   TemporaryFolder folder;
-  EXPECT_THAT(sentence_of<Error>([&] { start_run(run, {.folder = folder / "run"}); }), HasSubstr("--lpips"));
+  EXPECT_THAT(sentence_of<Error>([&] { train::start_run(run, {.folder = folder / "run"}); }),
+              HasSubstr("--lpips"));
   EXPECT_FALSE(std::filesystem::exists(folder / "run/run.json"));
 }
 
 }  // namespace
-}  // namespace lact::train
+}  // namespace lact::tasks::nvs

@@ -4,22 +4,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "lact/io/image.h"
 #include "lact/io/png.h"
 #include "lact/models/video/folder.h"
 #include "lact/models/video/weights.h"
+#include "lact/tasks/video/training/codec.h"
 #include "lact/train/adamw.h"
 #include "lact/train/run_folder.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
 #include "support/toy_video_run.h"
 
-namespace lact::train {
+namespace lact::tasks::video {
 namespace {
 
 namespace fs = std::filesystem;
+using TrainingRun = Run;  // inside of a TEST, Run is a method of googletest's
 using lact::testing::sentence_of;
 using lact::testing::TemporaryFolder;
 using lact::testing::toy_video_model;
@@ -34,21 +38,21 @@ VideoParts toy_parts(uint64_t seed = 3) {
           std::make_shared<models::WordEncoder>(toy_words())};
 }
 
-OpenClips open_with(const VideoClipsOptions& clips, const VideoParts& parts) {
-  return [=](const VideoStage& stage, const data::ClipShape& shape, data::ClipPart part) {
+OpenClips open_with(const ClipsOptions& clips, const VideoParts& parts) {
+  return [=](const Stage& stage, const data::ClipShape& shape, data::ClipPart part) {
     return open_clips(clips, parts, stage.chunks, shape, 1, part);
   };
 }
 
-VideoTaskOptions toy_options() {
-  VideoTaskOptions options;
+TaskOptions toy_options() {
+  TaskOptions options;
   options.stages = toy_video_run().stages;
   options.valid_clips = 2;
   return options;
 }
 
-std::shared_ptr<VideoTask> toy_task(const VideoTaskOptions& options, const VideoParts& parts = toy_parts()) {
-  return std::make_shared<VideoTask>(parts, open_with({}, parts), options);
+std::shared_ptr<TrainingTask> toy_task(const TaskOptions& options, const VideoParts& parts = toy_parts()) {
+  return std::make_shared<TrainingTask>(parts, open_with({}, parts), options);
 }
 
 std::map<std::string, at::Tensor> weights_of(torch::nn::Module& model) {
@@ -58,9 +62,9 @@ std::map<std::string, at::Tensor> weights_of(torch::nn::Module& model) {
 }
 
 /// A fresh model answers zero, whatever its memory holds: some steps later it does not.
-void train_steps(VideoTask& task, int64_t steps, double rate) {
-  AdamW optimizer(task.model(), {},
-                  [&](const std::string& parameter) { return task.rate_factor(parameter); });
+void train_steps(TrainingTask& task, int64_t steps, double rate) {
+  train::AdamW optimizer(task.model(), {},
+                         [&](const std::string& parameter) { return task.rate_factor(parameter); });
   for (int64_t step = 0; step < steps; ++step) {
     optimizer.zero_gradients();
     task.loss(0).backward();
@@ -77,7 +81,7 @@ TEST(VideoTraining, ABatchOfANumberIsAlwaysTheSame) {
 }
 
 TEST(VideoTraining, AFreshModelsLossIsThatOfAnsweringZero) {
-  VideoTaskOptions options = toy_options();
+  TaskOptions options = toy_options();
   options.learning.flow.weighted = false;
   // Noise of variance 1 and pixels of at most 1: the velocity's square is between 1 and 2.
   const double loss = toy_task(options)->loss(0).item<double>();
@@ -107,9 +111,9 @@ TEST(VideoTraining, EveryBatchHasNoiseOfItsOwn) {
   auto options = toy_options();
   options.learning.flow.weighted = false;
   const auto parts = toy_parts();
-  VideoTask task(
+  TrainingTask task(
       parts,
-      [](const VideoStage&, const data::ClipShape& shape, data::ClipPart) {
+      [](const Stage&, const data::ClipShape& shape, data::ClipPart) {
         return std::make_shared<GreyClips>(shape);
       },
       options);
@@ -119,7 +123,7 @@ TEST(VideoTraining, EveryBatchHasNoiseOfItsOwn) {
 }
 
 TEST(VideoTraining, StagesChangeLengthAndSizeAtTheirSteps) {
-  VideoTaskOptions options = toy_options();
+  TaskOptions options = toy_options();
   auto task = toy_task(options);
   // Two clips of 4 noisy and 3 clean chunks of 2 frames of 16 tokens; then one of 5 and 4 of 24 tokens.
   EXPECT_EQ(task->tokens_of_batch(1), 2 * 7 * 2 * 16);
@@ -142,7 +146,7 @@ TEST(VideoTraining, LearnsABatchByHeart) {
 
 TEST(VideoTraining, ValidatesOnClipsThatAreNotTrainedOn) {
   TemporaryFolder folder;
-  VideoTaskOptions options = toy_options();
+  TaskOptions options = toy_options();
   options.samples = folder / "samples";
   const auto task = toy_task(options);
   task->loss(0);
@@ -159,7 +163,7 @@ TEST(VideoTraining, ValidatesOnClipsThatAreNotTrainedOn) {
 
 TEST(VideoTraining, ACaptionThatIsWithheldTeachesNoWord) {
   for (const double dropout : {0.0, 1.0}) {
-    VideoTaskOptions options = toy_options();
+    TaskOptions options = toy_options();
     options.learning.text_dropout = dropout;
     const auto task = toy_task(options);
     train_steps(*task, 2, 1e-2);
@@ -172,7 +176,7 @@ TEST(VideoTraining, ACaptionThatIsWithheldTeachesNoWord) {
 }
 
 TEST(VideoTraining, AttentionAloneIsTrainedIfAsked) {
-  VideoTaskOptions options = toy_options();
+  TaskOptions options = toy_options();
   options.learning.train = TrainedPart::attention;
   const VideoParts parts = toy_parts();
   {
@@ -193,11 +197,11 @@ TEST(VideoTraining, AttentionAloneIsTrainedIfAsked) {
 
 TEST(VideoTraining, ARunLeavesAWholeModelAndGoesOnBitForBit) {
   TemporaryFolder folder;
-  VideoRun run = toy_video_run();
+  TrainingRun run = toy_video_run();
   run.learning.noise_repeats = 2;
-  start_run(run, {.folder = folder / "whole"});
-  EXPECT_FALSE(start_run(run, {.folder = folder / "cut", .stop_after = 3}).finished);
-  const TrainResult resumed = resume_video_run({.folder = folder / "cut"});
+  train::start_run(run, {.folder = folder / "whole"});
+  EXPECT_FALSE(train::start_run(run, {.folder = folder / "cut", .stop_after = 3}).finished);
+  const train::TrainResult resumed = train::resume_run<TrainingRun>({.folder = folder / "cut"});
   EXPECT_TRUE(resumed.finished);
   EXPECT_GT(resumed.validation.at("loss"), 0.5);
   const VideoParts whole = load_video_parts(folder / "whole"), cut = load_video_parts(folder / "cut");
@@ -206,19 +210,20 @@ TEST(VideoTraining, ARunLeavesAWholeModelAndGoesOnBitForBit) {
   EXPECT_FALSE(
       whole.text->encode({"a red star"}).equal(models::WordEncoder(toy_words()).encode({"a red star"})));
   EXPECT_TRUE(fs::exists(folder / "whole/samples/step_0000004.png"));
-  EXPECT_SENTENCE(start_run(run, {.folder = folder / "cut"}), "holds a run already");
+  EXPECT_SENTENCE(train::start_run(run, {.folder = folder / "cut"}), "holds a run already");
 }
 
 TEST(VideoTraining, AMemoryThatIsAddedLearnsFaster) {
   TemporaryFolder folder;
-  VideoRun window = toy_video_run(3);
+  TrainingRun window = toy_video_run(3);
   window.model.mixer = models::VideoMixer::window;
-  start_run(window, {.folder = folder / "window"});
-  VideoRun run = toy_video_run(3);
+  train::start_run(window, {.folder = folder / "window"});
+  TrainingRun run = toy_video_run(3);
   run.training.rate = 1e-9;
-  start_run(run, {.folder = folder / "lact"}, folder / "window");
-  EXPECT_EQ(read_run_file<VideoRun>(folder / "lact").learning.new_rate, 10);
-  EXPECT_EQ(read_run_file<VideoRun>(folder / "window").learning.new_rate, 1);
+  run.initial_model = folder / "window";
+  train::start_run(run, {.folder = folder / "lact"});
+  EXPECT_EQ(train::read_run_file<TrainingRun>(folder / "lact").learning.new_rate, 10);
+  EXPECT_EQ(train::read_run_file<TrainingRun>(folder / "window").learning.new_rate, 1);
   // What the window model had learned is there, its text encoder included.
   const VideoParts before = load_video_parts(folder / "window"), after = load_video_parts(folder / "lact");
   EXPECT_EQ(after.model->config().mixer, models::VideoMixer::lact);
@@ -227,7 +232,7 @@ TEST(VideoTraining, AMemoryThatIsAddedLearnsFaster) {
     EXPECT_TRUE(at::allclose(weights.at(item.key()), item.value(), 0, 1e-6)) << item.key();
   EXPECT_TRUE(at::allclose(after.text->encode({"a star"}), before.text->encode({"a star"}), 0, 1e-5));
 
-  VideoTaskOptions options = toy_options();
+  TaskOptions options = toy_options();
   options.learning.new_rate = 10;
   const auto task = toy_task(options);
   EXPECT_EQ(task->rate_factor("model.blocks.0.mixer.memory.scale.weight"), 10);
@@ -243,13 +248,15 @@ TEST(VideoTraining, ClipsOfFilesAreReadOnceIfTheirLatentsAreKept) {
                     at::full({16, 16, 3}, 20 * i + name[0] - 'a', at::kByte));
     write_file(folder / ("clips/" + std::string(name) + "/caption.txt"), "it grows brighter");
   }
-  VideoTaskOptions options = toy_options();
+  TaskOptions options = toy_options();
   options.stages = {{.chunks = 4, .clips = 2}};
   const VideoParts parts = toy_parts();
-  VideoClipsOptions clips;
+  ClipsOptions clips;
   clips.files.paths = {folder / "clips"};
   clips.files.valid_share = 0.3;
-  const auto loss = [&] { return VideoTask(parts, open_with(clips, parts), options).loss(0).item<double>(); };
+  const auto loss = [&] {
+    return TrainingTask(parts, open_with(clips, parts), options).loss(0).item<double>();
+  };
   const double read = loss();
   options.cache = folder / "latents";
   EXPECT_EQ(loss(), read);
@@ -258,31 +265,112 @@ TEST(VideoTraining, ClipsOfFilesAreReadOnceIfTheirLatentsAreKept) {
 }
 
 TEST(VideoTraining, WhatCannotWorkIsRefused) {
-  const auto stages = [](const std::vector<VideoStage>& given) { check_stages(given, 5); };
+  const auto stages = [](const std::vector<Stage>& given) { check_stages(given, 5); };
   EXPECT_SENTENCE(stages({{.chunks = 0}}), "stage 1: chunks is 0");
   EXPECT_SENTENCE(stages({{.steps = 2}, {.steps = 2}}), "4 steps together, but the run 5");
   EXPECT_SENTENCE(check_shapes({{.height = 18}}, toy_parts()),
                   "height 18 does not divide into patches of 4 pixels");
-  VideoLearning learning;
+  Learning learning;
   learning.noise_repeats = 3;
-  EXPECT_SENTENCE(learning.check(), "noise_repeats is 3, expected 1 or 2");
+  EXPECT_SENTENCE(learning.check(), "noise_repeats is 3, expected 1 to 2");
   learning = {};
   learning.text_dropout = 1.5;
   EXPECT_SENTENCE(learning.check(), "text_dropout is 1.5");
+  learning = {};
+  learning.flow.shift = -1;
+  EXPECT_SENTENCE(learning.check(), "shift is -1");
 
   TemporaryFolder folder;
-  VideoRun run = toy_video_run();
+  TrainingRun run = toy_video_run();
   run.model.in_channels = 16;
-  EXPECT_SENTENCE(start_run(run, {.folder = folder / "run"}), "name the autoencoder by --codec");
+  EXPECT_SENTENCE(train::start_run(run, {.folder = folder / "run"}), "name the autoencoder by --codec");
   EXPECT_FALSE(fs::exists(folder / "run"));
-  EXPECT_SENTENCE(resume_video_run({.folder = folder / "run"}), "holds no run to resume");
+  EXPECT_SENTENCE(train::resume_run<TrainingRun>({.folder = folder / "run"}), "holds no run to resume");
+}
+
+TEST(VideoTraining, NumbersAreCheckedBeforeAnythingIsComputedWithThem) {
+  TemporaryFolder folder;
+  for (const int64_t value : {int64_t(-2), std::numeric_limits<int64_t>::max()}) {
+    const std::string found = fmt::format(" is {}", value);
+    CodecRun codec;
+    codec.clips.stories.gap_max = value;
+    EXPECT_SENTENCE(train::start_run(codec, {.folder = folder / "run"}), "gap_max" + found);
+    codec = {};
+    codec.size.frames = value;
+    EXPECT_SENTENCE(train::start_run(codec, {.folder = folder / "run"}), "frames" + found);
+    codec = {};
+    codec.size.height = value;
+    EXPECT_SENTENCE(train::start_run(codec, {.folder = folder / "run"}), "height" + found);
+    TrainingRun run = toy_video_run();
+    run.clips.stories.gap_max = value;
+    EXPECT_SENTENCE(train::start_run(run, {.folder = folder / "run"}), "gap_max" + found);
+    run = toy_video_run();
+    run.stages[0].chunks = value;
+    EXPECT_SENTENCE(train::start_run(run, {.folder = folder / "run"}), "stage 1: chunks" + found);
+    EXPECT_SENTENCE(check_shapes({{.chunks = value}}, toy_parts()), "chunks" + found);
+  }
+  CodecRun codec;
+  codec.loss.kl_weight = std::nan("");
+  EXPECT_SENTENCE(train::start_run(codec, {.folder = folder / "run"}), "kl_weight is nan");
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
+TEST(VideoTraining, TheShiftFollowsFromTheTokensOfAChunkUnlessOneIsChosen) {
+  Learning learning;
+  EXPECT_NEAR(learning.flow_for(4680).shift, 2.1135, 1e-4);
+  learning.flow.shift = 3;
+  EXPECT_EQ(learning.flow_for(4680).shift, 3);
+
+  // A chunk of the first stage has two frames of 16 tokens.
+  const auto loss = [](double shift) {
+    TaskOptions options = toy_options();
+    options.learning.flow.shift = shift;
+    options.learning.flow.weight_time = models::WeightTime::shifted;  // a fresh model answers zero
+    return toy_task(options)->loss(0).item<double>();
+  };
+  EXPECT_EQ(loss(0), loss(models::shift_of_chunk(32)));
+  EXPECT_NE(loss(0), loss(3));
+}
+
+TEST(VideoTraining, TheRateFallsAsTheAuthorsUnlessAnEarlierVersionBeganTheRun) {
+  EXPECT_EQ(TrainingRun().training.rate_decay, train::RateDecay::linear);
+  EXPECT_EQ(TrainingRun().training.rate_floor, 0);
+  TemporaryFolder folder;
+  options::Json json = options::write(toy_video_run());
+  json.erase("initial_model");
+  json["training"].erase("rate_decay");
+  json["training"]["rate_floor"] = 0.1;
+  json["learning"]["flow"]["shift"] = 3;
+  train::write_run_json(folder / "", json);
+  const auto run = train::read_run_file<TrainingRun>(folder / "");
+  EXPECT_EQ(run.training.rate_decay, train::RateDecay::cosine);
+  EXPECT_EQ(run.learning.flow_for(32).shift, 3);
+  EXPECT_EQ(run.initial_model, "");
+}
+
+TEST(VideoTraining, ARunThatBeganWithAModelAndEndedAtOnceKeepsItsWeights) {
+  TemporaryFolder folder;
+  TrainingRun first = toy_video_run(2);
+  first.stages = {{.chunks = 4, .clips = 1}};
+  train::start_run(first, {.folder = folder / "first"});
+  TrainingRun run = first;
+  run.initial_model = folder / "first";
+  run.training.steps = 3;
+  train::start_run(run, {.folder = folder / "whole"});
+  // Ended before its first step, and the initial model is no more.
+  train::start_run(run, {.folder = folder / "cut", .stop = [] { return true; }});
+  fs::rename(folder / "first", folder / "gone");
+  train::resume_run<TrainingRun>({.folder = folder / "cut"});
+  EXPECT_EQ(fingerprint(*load_video_parts(folder / "cut").model),
+            fingerprint(*load_video_parts(folder / "whole").model));
 }
 
 TEST(VideoTraining, APlanTellsStagesAndWork) {
-  const std::string plan = plan_text(toy_video_run(10));
+  const std::string plan = train::plan_text(toy_video_run(10));
+  for (const char* line : {"\nwork ", "\nspeed ", "\ntime "}) EXPECT_THAT(plan, HasSubstr(line));
   EXPECT_THAT(plan, HasSubstr("2 steps of 2 clips, 4 chunks of 2 frames of 16 x 16 pixels, 448 tokens each"));
   EXPECT_THAT(plan, HasSubstr("8 steps of 1 clips, 5 chunks of 2 frames of 16 x 24 pixels, 432 tokens each"));
 }
 
 }  // namespace
-}  // namespace lact::train
+}  // namespace lact::tasks::video
