@@ -125,11 +125,11 @@ double TttCheck::error_in_float32(bool backward, bool recompute) {
   return compare(TttProblem(problem_, shape_.heads, shape_.tokens, at::kFloat), backward, recompute, true);
 }
 
-double TttCheck::error_of_two_chunks(bool backward, bool recompute) {
-  TttShape two = shape_;
-  two.tokens = std::min(shape_.tokens, 2 * shape_.chunk);
-  const TttProblem problem(problem_, two.heads, two.tokens, at::kBFloat16);
-  return TttCheck(problem, two).error(backward, recompute);
+double TttCheck::error_of_first_chunk(bool backward, bool recompute) {
+  TttShape first = shape_;
+  first.tokens = std::min(shape_.tokens, shape_.chunk);
+  const TttProblem problem(problem_, first.heads, first.tokens, at::kBFloat16);
+  return TttCheck(problem, first).error(backward, recompute);
 }
 
 std::optional<GrowingRounding> ttt_rounding(TttCheck& check, const TttShape& shape, at::ScalarType type,
@@ -144,8 +144,8 @@ std::optional<GrowingRounding> ttt_rounding(TttCheck& check, const TttShape& sha
        ttt_tolerance(shape, at::kFloat)});
   if (shape.chunk < shape.tokens && gives_full_rank(shape.chunk, std::max(shape.width, shape.hidden))) {
     rounding.checks.push_back(
-        {"of two chunks",
-         [&check, backward, recompute] { return check.error_of_two_chunks(backward, recompute); },
+        {"of the first chunk",
+         [&check, backward, recompute] { return check.error_of_first_chunk(backward, recompute); },
          ttt_tolerance(shape, type)});
   }
   return rounding;

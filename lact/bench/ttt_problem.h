@@ -59,8 +59,8 @@ class TttCheck {
   /// The same of the fused path in float32.
   double error_in_float32(bool backward, bool recompute);
 
-  /// The same on the first two chunks alone, in the tokens' type: a first write, and one with what it left.
-  double error_of_two_chunks(bool backward, bool recompute);
+  /// The same on the first chunk alone, in the tokens' type: one write, and what is read after it.
+  double error_of_first_chunk(bool backward, bool recompute);
 
  private:
   double compare(const TttProblem& problem, bool backward, bool recompute, bool fused);

@@ -70,8 +70,9 @@ ChildProcess::~ChildProcess() {
   if (messages_ >= 0) close(messages_);
 }
 
-int ChildProcess::start(std::vector<std::string> words) {
+int ChildProcess::start(std::vector<std::string> words, const Surroundings& surroundings) {
   LACT_ASSERT(!words.empty() && stream_ < 0);
+  LACT_ASSERT(surroundings.input < 0 || direction_ == Direction::we_read);
   // Writing into a socket, unlike a pipe, can do without the signal that would end our program.
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return errno;
@@ -85,7 +86,14 @@ int ChildProcess::start(std::vector<std::string> words) {
   const int unused = we_write ? STDOUT_FILENO : STDIN_FILENO;
   SpawnSettings settings;
   posix_spawn_file_actions_adddup2(&settings.files, ends[1], theirs);
-  posix_spawn_file_actions_addopen(&settings.files, unused, "/dev/null", we_write ? O_WRONLY : O_RDONLY, 0);
+  if (surroundings.input >= 0) {
+    posix_spawn_file_actions_adddup2(&settings.files, surroundings.input, unused);
+  } else {
+    posix_spawn_file_actions_addopen(&settings.files, unused, "/dev/null", we_write ? O_WRONLY : O_RDONLY, 0);
+  }
+  if (!surroundings.folder.empty()) {
+    posix_spawn_file_actions_addchdir_np(&settings.files, surroundings.folder.c_str());
+  }
   if (messages_ >= 0) {
     posix_spawn_file_actions_adddup2(&settings.files, messages_, STDERR_FILENO);
   } else {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lact::io {
@@ -18,9 +19,15 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
+  struct Surroundings {
+    std::string folder = {};  ///< to run in; "": ours
+    int input = -1;           ///< file that a program we read from finds as its standard input; -1: nothing
+  };
+
   /// Starts words[0], looked for in PATH, with the other words as its arguments; once. Gives 0, or the errno
   /// of what went wrong: ENOENT where there is no such program.
-  int start(std::vector<std::string> words);
+  int start(std::vector<std::string> words, const Surroundings& surroundings);
+  int start(std::vector<std::string> words) { return start(std::move(words), {}); }
   bool running() const { return process_ > 0; }
 
   /// False if the program takes no more.

@@ -41,9 +41,11 @@ bool is_path(const std::string& name) {
 }
 
 ModelConfig read_file(const std::string& path) {
-  const bool folder = std::filesystem::is_directory(path);
-  const std::string file = folder ? (std::filesystem::path(path) / "config.json").string() : path;
-  return read_config(is_yaml(file) ? io::read_yaml_file(file) : options::read_json_file(file), file);
+  if (std::filesystem::is_directory(path)) {
+    const ConfigFile found = read_config_file(path);
+    return read_config(found.json, found.file);
+  }
+  return read_config(is_yaml(path) ? io::read_yaml_file(path) : options::read_json_file(path), path);
 }
 
 template <auto function>

@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// The program whose verbs do nothing.
-class Options : public ::testing::Test {
+class OptionsOfVerbs : public ::testing::Test {
  protected:
   struct Found {
     std::string verb;  ///< "lm train"
@@ -32,7 +32,7 @@ class Options : public ::testing::Test {
     }
   };
 
-  Options() {
+  OptionsOfVerbs() {
     stop(*program_);
     collect("", *program_);
   }
@@ -68,7 +68,7 @@ class Options : public ::testing::Test {
   std::unique_ptr<CLI::App> program_ = make_program(options_, exit_code_);
 };
 
-TEST_F(Options, NumbersOutOfAllReasonAreRefusedByEveryOption) {
+TEST_F(OptionsOfVerbs, NumbersOutOfAllReasonAreRefusedByEveryOption) {
   const std::string huge = "9223372036854775807";
   // Options that may be negative.
   const std::set<std::string> negative = {"--weight-mean"};
@@ -87,7 +87,7 @@ TEST_F(Options, NumbersOutOfAllReasonAreRefusedByEveryOption) {
   EXPECT_GT(numbers, 150U);
 }
 
-TEST_F(Options, DefaultsAreNotRefused) {
+TEST_F(OptionsOfVerbs, DefaultsAreNotRefused) {
   size_t numbers = 0;
   for (const auto& found : found_) {
     const std::string value = found.option->get_default_str();
@@ -98,7 +98,7 @@ TEST_F(Options, DefaultsAreNotRefused) {
   EXPECT_GT(numbers, 100U);
 }
 
-TEST_F(Options, PlacesThatCannotBeWrittenAreRefusedBeforeTheWork) {
+TEST_F(OptionsOfVerbs, PlacesThatCannotBeWrittenAreRefusedBeforeTheWork) {
   const lact::testing::TemporaryFolder folder;
   lact::testing::write_file(folder / "file", "");
   const std::set<std::string> outputs = {"--output", "--record",      "--export",
@@ -115,7 +115,7 @@ TEST_F(Options, PlacesThatCannotBeWrittenAreRefusedBeforeTheWork) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / ""), {}), 1) << "something was left";
 }
 
-TEST_F(Options, SeedsMayBeAnything) {
+TEST_F(OptionsOfVerbs, SeedsMayBeAnything) {
   for (const auto& found : found_) {
     if (found.name() != "--seed") continue;
     EXPECT_EQ(refusal(found, "9223372036854775807"), "") << found.verb;

@@ -1,9 +1,14 @@
 #include "lact/io/child_process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <string>
+
+#include "support/temporary_folder.h"
 
 namespace lact::io {
 namespace {
@@ -22,6 +27,21 @@ TEST(ChildProcess, WordsArriveAsTheyAre) {
   EXPECT_EQ(read_all(process), "-n|$(id) `id`|two words|*|\"'|");
   EXPECT_TRUE(process.finish());
   EXPECT_FALSE(process.running());
+}
+
+TEST(ChildProcess, RunsInAFolderWithAFileAsItsInput) {
+  const lact::testing::TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "sub");
+  lact::testing::write_file(folder / "input", "some text");
+  const int input = open((folder / "input").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(input, 0);
+  ChildProcess process(Direction::we_read);
+  ASSERT_EQ(process.start({"sh", "-c", "cat; pwd"}, {folder / "sub", input}), 0);
+  const std::string found = read_all(process);
+  close(input);
+  EXPECT_TRUE(process.finish());
+  EXPECT_EQ(found, "some text" + (folder / "sub") + "\n");
+  EXPECT_NE(ChildProcess(Direction::we_read).start({"true"}, {.folder = folder / "none"}), 0);
 }
 
 TEST(ChildProcess, BytesGoThroughInOrder) {

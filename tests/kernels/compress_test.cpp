@@ -13,9 +13,9 @@ namespace {
 
 using lact::testing::for_each_isa;
 
-double squares(const at::Tensor& x) { return x.to(at::kDouble).square().sum().item<double>(); }
+double sum_of_squares(const at::Tensor& x) { return x.to(at::kDouble).square().sum().item<double>(); }
 
-void expect_near(double found, double expected, const std::string& where) {
+void expect_nearly(double found, double expected, const std::string& where) {
   EXPECT_NEAR(found, expected, 1e-5 * expected + 1e-30) << where;
 }
 
@@ -29,12 +29,12 @@ TEST(Compress, HalvesAreRoundedToTheNearest) {
           compress_kernels().halves(x.data_ptr<float>(), count, static_cast<uint16_t*>(to.data_ptr()));
       EXPECT_TRUE(to.narrow(0, 0, count).equal(expected)) << isa << ", " << count;
       EXPECT_EQ(to[count].item<float>(), 7);
-      expect_near(error.whole, squares(x), isa);
-      expect_near(error.lost, squares(expected.to(at::kFloat) - x), isa);
-      expect_near(compress_kernels().squares(x.data_ptr<float>(), count), squares(x), isa);
-      expect_near(
+      expect_nearly(error.whole, sum_of_squares(x), isa);
+      expect_nearly(error.lost, sum_of_squares(expected.to(at::kFloat) - x), isa);
+      expect_nearly(compress_kernels().squares(x.data_ptr<float>(), count), sum_of_squares(x), isa);
+      expect_nearly(
           compress_kernels().squares_of_halves(static_cast<const uint16_t*>(expected.data_ptr()), count),
-          squares(expected), isa);
+          sum_of_squares(expected), isa);
     }
   });
 }
@@ -55,8 +55,8 @@ TEST(Compress, BytesHaveTheLargestOfAGroupAt127) {
       const at::Tensor found = bytes * scales.unsqueeze(1);
       EXPECT_TRUE(((found - x).abs() <= 0.5001 * scales.unsqueeze(1)).all().item<bool>()) << isa;
       EXPECT_EQ(to[width].item<int64_t>(), 7);
-      expect_near(error.whole, squares(x), isa);
-      expect_near(error.lost, squares(found - x), isa);
+      expect_nearly(error.whole, sum_of_squares(x), isa);
+      expect_nearly(error.lost, sum_of_squares(found - x), isa);
     }
   });
 }

@@ -43,13 +43,18 @@ inline Outcome interrupt_program(const std::string& arguments, const std::string
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
 }
 
-/// Exit code 2, nothing on stdout, and one line on stderr that contains `sentence`.
+/// Exit code 2, nothing on stdout, and one error on stderr that contains `sentence`; before it at most
+/// messages and warnings of a line each.
 inline void expect_mistake(const std::string& arguments, const std::string& sentence) {
   const Outcome outcome = run_program(arguments);
   EXPECT_EQ(outcome.exit_code, 2) << arguments;
   EXPECT_EQ(outcome.out, "") << arguments;
-  EXPECT_THAT(outcome.err, ::testing::HasSubstr(sentence)) << arguments;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  const size_t last = outcome.err.rfind("lact: error: ");
+  ASSERT_NE(last, std::string::npos) << arguments << "\n" << outcome.err;
+  EXPECT_EQ(outcome.err.find("lact: error: "), last) << outcome.err;
+  const std::string error = outcome.err.substr(last);
+  EXPECT_THAT(error, ::testing::HasSubstr(sentence)) << arguments;
+  EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << outcome.err;
 }
 
 }  // namespace lact::testing

@@ -26,7 +26,7 @@ std::vector<NamedLm> load_all(const LmEvalArguments& arguments) {
   return_freed_memory();
   std::vector<NamedLm> models;
   for (const auto& [name, folder] : named_folders(arguments.models))
-    models.push_back({name, tasks::lm::load(folder, arguments.load)});
+    models.push_back({name, load_lm(folder, arguments.load)});
   return models;
 }
 

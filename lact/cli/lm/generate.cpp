@@ -49,7 +49,7 @@ void run_generate(const GenerateArguments& arguments) {
              arguments.memories.size());
   const bool needs_hash = !arguments.memories.empty() || !arguments.save_memory.empty();
   return_freed_memory();
-  const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load, needs_hash);
+  const auto lm = load_lm(arguments.lm.model, arguments.lm.load, needs_hash);
   std::vector<tasks::lm::Session> sessions;
   for (const auto& file : arguments.memories) sessions.emplace_back(lm, file);
   const bool remembers = !sessions.empty();

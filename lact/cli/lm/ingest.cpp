@@ -43,7 +43,7 @@ int64_t total_bytes(const std::vector<std::string>& files) {
 void run_ingest(const IngestArguments& arguments) {
   const auto files = data::find_text_files(arguments.texts);
   return_freed_memory();
-  const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load, /*with_fingerprint=*/true);
+  const auto lm = load_lm(arguments.lm.model, arguments.lm.load, /*with_fingerprint=*/true);
   tasks::lm::Session session(lm, arguments.memory);
 
   const auto start = std::chrono::steady_clock::now();

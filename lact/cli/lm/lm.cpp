@@ -12,6 +12,13 @@ void add_lm_options(CLI::App& verb, LmArguments& arguments) {
   add_fields(verb, arguments.load);
 }
 
+tasks::lm::Loaded load_lm(const std::string& folder, const tasks::lm::LoadOptions& options,
+                          bool with_fingerprint) {
+  tasks::lm::Loaded loaded = tasks::lm::load(folder, options, with_fingerprint);
+  models::warn_of_unseen_tokens(loaded.model->config(), folder);
+  return loaded;
+}
+
 void add_lm(CLI::App& program, int& exit_code) {
   auto* task = program.add_subcommand("lm", "Language models: train, evaluate, generate, remember");
   task->require_subcommand(0, 1);

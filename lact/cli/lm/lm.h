@@ -27,4 +27,8 @@ struct LmArguments {
 /// --model and how it is loaded.
 void add_lm_options(CLI::App& verb, LmArguments& arguments);
 
+/// tasks::lm::load, and a warning of what such a model does not see.
+tasks::lm::Loaded load_lm(const std::string& folder, const tasks::lm::LoadOptions& options,
+                          bool with_fingerprint = false);
+
 }  // namespace lact::cli

@@ -58,7 +58,7 @@ Score score(const tasks::lm::Loaded& lm, const std::string& file, const data::Te
 void run_score(const ScoreArguments& arguments) {
   const auto files = data::find_text_files(arguments.texts);
   return_freed_memory();
-  const auto lm = tasks::lm::load(arguments.lm.model, arguments.lm.load);
+  const auto lm = load_lm(arguments.lm.model, arguments.lm.load);
   std::vector<Score> scores;
   for (const auto& file : files) scores.push_back(score(lm, file, arguments.format));
   if (scores.size() > 1) {

@@ -43,6 +43,8 @@ void settle_run(const CLI::App& verb, TrainArguments& arguments) {
     arguments.run.data.tokenizer = own_tokenizer.string();
   }
   arguments.run.model = model_config(arguments);
+  const auto& initial = arguments.place.initial_model;
+  models::warn_of_unseen_tokens(arguments.run.model, initial.empty() ? arguments.config : initial);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "lact/data/text/documents.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -124,7 +125,7 @@ bool Documents::next_line() {
 void Documents::read_text_of_line() {
   FieldOfObject field(text_field_);
   LACT_CHECK(nlohmann::json::sax_parse(line_, &field), "{}: line {} is not valid JSON, at byte {}", path_,
-             line_number_, field.mistake);
+             line_number_, std::min(field.mistake, line_.size()));
   LACT_CHECK(field.is_object, "{}: line {} is not a JSON object", path_, line_number_);
   LACT_CHECK(field.found.empty(), "{}: line {}: the field \"{}\" is {}, expected a string", path_,
              line_number_, text_field_, field.found);

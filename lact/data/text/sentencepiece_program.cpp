@@ -24,8 +24,7 @@ constexpr const char* kProgram = "spm_train";
 
 std::string system_message(int error) { return std::generic_category().message(error); }
 
-/// A file without a name that the program opens by this process's number: neither the name of a folder, which
-/// may hold a comma, nor a process that is killed leaves anything behind.
+/// A file without a name: a process that is killed leaves nothing behind.
 class Sentences {
  public:
   explicit Sentences(const NextSentence& next) : file_(memfd_create("sentences", MFD_CLOEXEC)) {
@@ -47,7 +46,7 @@ class Sentences {
   Sentences(const Sentences&) = delete;
   Sentences& operator=(const Sentences&) = delete;
 
-  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
+  int file() const { return file_; }
 
  private:
   static constexpr size_t kBlockBytes = size_t{1} << 20;
@@ -79,7 +78,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  std::string operator/(const char* name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
 
  private:
   std::string path_;
@@ -106,15 +105,16 @@ TrainedModel train_with_sentencepiece(const std::map<std::string, std::string>& 
                                       const NextSentence& next) {
   const Sentences sentences(next);
   const TemporaryFolder folder;
-  std::vector<std::string> words = {kProgram, "--input=" + sentences.path(),
-                                    "--model_prefix=" + folder / "trained", "--random_seed=1",
-                                    "--minloglevel=3"};
+  // A model holds the names of its files, so they are the same each time.
+  std::vector<std::string> words = {kProgram, "--input=/dev/stdin", "--model_prefix=trained",
+                                    "--random_seed=1", "--minloglevel=3"};
   for (const auto& [name, value] : settings) words.push_back(fmt::format("--{}={}", name, value));
   io::ChildProcess program(io::ChildProcess::Direction::we_read);
-  if (const int error = program.start(std::move(words))) fail("{}", why_not_started(error));
+  if (const int error = program.start(std::move(words), {folder.path(), sentences.file()}))
+    fail("{}", why_not_started(error));
   for (char unused[256]; program.read(unused, sizeof(unused)) > 0;) continue;
   TrainedModel model;
-  if (program.finish()) model.bytes = everything_in(folder / "trained.model");
+  if (program.finish()) model.bytes = everything_in(folder.path() + "/trained.model");
   if (model.bytes.empty()) {
     model.mistake = program.first_complaints();
     if (model.mistake.empty()) model.mistake = fmt::format("{} ended without a model", kProgram);

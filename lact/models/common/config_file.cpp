@@ -14,26 +14,39 @@ std::string config_path(const std::string& folder) {
 
 }  // namespace
 
-ConfigFile read_config_file(const std::string& folder) {
-  LACT_CHECK(std::filesystem::is_directory(folder), "{}: is not a model folder", folder);
-  ConfigFile result;
-  result.file = config_path(folder);
-  const options::Json json = options::read_json_file(result.file);
-  LACT_CHECK(json.is_object() && json.contains("model_type") && json["model_type"].is_string(),
-             "{}: has no model_type", result.file);
-  LACT_CHECK(json.contains("model"), "{}: has no field model", result.file);
-  result.type = json["model_type"].get<std::string>();
-  result.model = json["model"];
-  return result;
+std::string ConfigFile::type() const {
+  const bool stated = json.is_object() && json.contains("model_type") && json["model_type"].is_string();
+  return stated ? json["model_type"].get<std::string>() : "";
 }
 
-void write_config_file(const std::string& folder, const std::string& type, const options::Json& model) {
+options::Json ConfigFile::notes() const {
+  options::Json notes = json;
+  notes.erase("model_type");
+  notes.erase("model");
+  return notes;
+}
+
+ConfigFile read_config_file(const std::string& folder) {
+  LACT_CHECK(std::filesystem::is_directory(folder), "{}: is not a model folder", folder);
+  return {config_path(folder), options::read_json_file(config_path(folder))};
+}
+
+void write_config_file(const std::string& folder, const options::Json& json) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   LACT_CHECK(!error, "{}: cannot be created: {}", folder, error.message());
-  const options::Json json = {{"model_type", type}, {"model", model}};
   io::write_file_atomically(config_path(folder),
                             [&](io::FileWriter& file) { file.write(json.dump(2) + "\n"); });
+}
+
+void write_config_file(const std::string& folder, const std::string& type, const options::Json& model,
+                       const options::Json& notes) {
+  options::Json json = {{"model_type", type}, {"model", model}};
+  for (const auto& [key, value] : notes.items()) {
+    LACT_CHECK(!json.contains(key), "{}: a note cannot be called {}", folder, key);
+    json[key] = value;
+  }
+  write_config_file(folder, json);
 }
 
 }  // namespace lact::models

@@ -1,4 +1,5 @@
-// The config.json of a model folder: {"model_type": ..., "model": {the fields of a config}}.
+// The config.json of a model folder. One of ours is {"model_type": ..., "model": {the fields of a config}}
+// with perhaps some notes beside them.
 #pragma once
 
 #include <string>
@@ -17,29 +18,50 @@ auto about_file(const std::string& file, Action&& action) {
   }
 }
 
-/// The "model_type" and the "model" of a folder's config.json.
 struct ConfigFile {
-  std::string file, type;
-  options::Json model;
+  std::string file;  ///< its path, for sentences
+  options::Json json;
+
+  std::string type() const;     ///< "model_type"; "" where there is none
+  options::Json notes() const;  ///< of one of ours: all but model_type and model
 };
+
+/// Throws a sentence unless there is a folder with such a file.
 ConfigFile read_config_file(const std::string& folder);
 
 /// Creates the folder if it is missing; the file appears whole.
-void write_config_file(const std::string& folder, const std::string& type, const options::Json& model);
+void write_config_file(const std::string& folder, const options::Json& json);
+void write_config_file(const std::string& folder, const std::string& type, const options::Json& model,
+                       const options::Json& notes = options::Json::object());
 
-/// The config of a folder of this type, checked; errors name the file. `what` is for the sentence about
-/// another type: "video autoencoder".
+/// The config of a file of ours, not checked; errors name the file.
+template <class Config>
+Config own_config(const options::Json& json, const std::string& file) {
+  LACT_CHECK(json.contains("model"), "{}: has no field model", file);
+  Config config;
+  about_file(file, [&] { options::read(json["model"], config, "model"); });
+  return config;
+}
+
+/// What `config_of(json, file)` makes of a folder's file, checked; errors name the file.
+template <class ConfigOf>
+auto read_config_by(const std::string& folder, const ConfigOf& config_of) {
+  const ConfigFile found = read_config_file(folder);
+  const auto config = config_of(found.json, found.file);
+  about_file(found.file, [&] { config.check(); });
+  return config;
+}
+
+/// The config of a folder of this type, checked. `what` is for the sentence about another type: "video
+/// autoencoder".
 template <class Config>
 Config read_config_of(const std::string& folder, const std::string& type, const std::string& what) {
-  const ConfigFile found = read_config_file(folder);
-  LACT_CHECK(found.type == type, "{}: model_type is {}, expected {}, so it is no {}", found.file, found.type,
-             type, what);
-  Config config;
-  about_file(found.file, [&] {
-    options::read(found.model, config, "model");
-    config.check();
+  return read_config_by(folder, [&](const options::Json& json, const std::string& file) {
+    const std::string found = ConfigFile{file, json}.type();
+    LACT_CHECK(!found.empty(), "{}: has no model_type", file);
+    LACT_CHECK(found == type, "{}: model_type is {}, expected {}, so it is no {}", file, found, type, what);
+    return own_config<Config>(json, file);
   });
-  return config;
 }
 
 }  // namespace lact::models

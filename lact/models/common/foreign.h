@@ -35,7 +35,8 @@ class ForeignNames {
   /// Adds another table below prefixes such as "blocks.3.".
   void nest(const std::string& foreign_prefix, const std::string& our_prefix, const ForeignNames& inner);
 
-  const std::vector<ForeignTensor>& tensors() const { return tensors_; }
+  const std::vector<ForeignTensor>& tensors() const& { return tensors_; }
+  std::vector<ForeignTensor> tensors() && { return std::move(tensors_); }
 
  private:
   std::vector<ForeignTensor> tensors_;

@@ -2,11 +2,8 @@
 
 #include <ATen/ATen.h>
 
-#include <filesystem>
-
 #include "lact/base/error.h"
 #include "lact/base/out_of_memory.h"
-#include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/config_file.h"
 #include "lact/models/common/weights_fit.h"
@@ -15,7 +12,6 @@
 
 namespace lact::models {
 
-namespace fs = std::filesystem;
 using options::Json;
 
 namespace {
@@ -56,19 +52,10 @@ LmConfig lm_config_of(const Json& json, const std::string& file) {
     const AuthorsLm theirs = read_authors_lm(json, file);
     return about_file(file, [&] { return translate(theirs); });
   }
-  LACT_CHECK(json.contains("model"), "{}: has no field model", file);
-  LmConfig config;
-  about_file(file, [&] { options::read(json["model"], config, "model"); });
-  return config;
+  return own_config<LmConfig>(json, file);
 }
 
-LmConfig read_lm_config(const std::string& folder) {
-  LACT_CHECK(fs::is_directory(folder), "{}: is not a model folder", folder);
-  const std::string file = (fs::path(folder) / "config.json").string();
-  const LmConfig config = lm_config_of(options::read_json_file(file), file);
-  about_file(file, [&] { config.check(); });
-  return config;
-}
+LmConfig read_lm_config(const std::string& folder) { return read_config_by(folder, lm_config_of); }
 
 std::shared_ptr<LanguageModel> load_lm(const std::string& folder) {
   return load_lm_for_inference(folder, ops::WeightFormat::f32).model;
@@ -99,19 +86,12 @@ LmForInference load_lm_for_inference(const std::string& folder, ops::WeightForma
 }
 
 void save_lm_config(const std::string& folder, const LmConfig& config) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  LACT_CHECK(!error, "{}: cannot be created: {}", folder, error.message());
-  Json json;
-  if (const auto theirs = to_authors(config)) {
-    json = {{"architectures", {"LaCTForCausalLM"}}, {"model_type", kAuthors}, {"torch_dtype", "float32"}};
-    const Json fields = options::write(*theirs);
-    for (const auto& [key, value] : fields.items()) json[key] = value;
-  } else {
-    json = {{"model_type", kOurs}, {"model", options::write(config)}};
-  }
-  io::write_file_atomically((fs::path(folder) / "config.json").string(),
-                            [&](io::FileWriter& file) { file.write(json.dump(2) + "\n"); });
+  const auto theirs = to_authors(config);
+  if (!theirs) return write_config_file(folder, kOurs, options::write(config));
+  Json json = {{"architectures", {"LaCTForCausalLM"}}, {"model_type", kAuthors}, {"torch_dtype", "float32"}};
+  const Json fields = options::write(*theirs);
+  for (const auto& [key, value] : fields.items()) json[key] = value;
+  write_config_file(folder, json);
 }
 
 void save_lm(const std::string& folder, const LanguageModel& model) {

@@ -18,8 +18,6 @@ namespace lact::models {
 inline constexpr int64_t kRayChannels = 9;
 inline constexpr int64_t kColorChannels = 3;
 
-using ViewSize = io::ImageSize;
-
 AttentionLayerConfig nvs_attention(int64_t num_heads);
 
 /// One fast-weight head, updated by Muon; `hidden_multiple` 2 gives 6 d² of state per block.

@@ -7,7 +7,6 @@
 #include "lact/base/error.h"
 #include "lact/base/json_text.h"
 #include "lact/base/out_of_memory.h"
-#include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
 #include "lact/models/common/config_file.h"
@@ -32,10 +31,6 @@ Tensors read_nvs_checkpoint(const std::string& file) {
   return read_checkpoint(file, "input_linear.weight", "view-synthesis model");
 }
 
-std::string config_file(const std::string& folder) {
-  return (std::filesystem::path(folder) / "config.json").string();
-}
-
 }  // namespace
 
 bool describes_nvs(const options::Json& json) {
@@ -48,33 +43,21 @@ NvsConfig nvs_config_of(const options::Json& json, const std::string& file) {
   if (json.contains("block_config")) {
     return about_file(file, [&] { return translate(read_authors_nvs(json, "")); });
   }
-  LACT_CHECK(json.contains("model"), "{}: has no field model", file);
-  NvsConfig config;
-  about_file(file, [&] { options::read(json["model"], config, "model"); });
-  return config;
+  return own_config<NvsConfig>(json, file);
 }
 
-NvsConfig read_nvs_config(const std::string& folder) {
-  LACT_CHECK(std::filesystem::is_directory(folder), "{}: is not a model folder", folder);
-  const std::string file = config_file(folder);
-  const NvsConfig config = nvs_config_of(options::read_json_file(file), file);
-  about_file(file, [&] { config.check(); });
-  return config;
-}
+NvsConfig read_nvs_config(const std::string& folder) { return read_config_by(folder, nvs_config_of); }
 
 NvsTraining read_nvs_training(const std::string& folder_or_file) {
   NvsTraining training;
   if (std::filesystem::is_regular_file(folder_or_file)) return training;
-  const std::string file = config_file(folder_or_file);
-  const options::Json json = options::read_json_file(file);
+  const auto [file, json] = read_config_file(folder_or_file);
   LACT_CHECK(json.is_object(), "{}: is not an object", file);
   std::vector<int64_t> sides;
-  try {
+  about_file(file, [&, &json = json] {
     if (json.contains("image_size")) options::read(json["image_size"], sides, "image_size");
     if (json.contains("frame")) options::read(json["frame"], training.frame, "frame");
-  } catch (const Error& error) {
-    fail("{}: {}", file, error.what());
-  }
+  });
   if (!json.contains("image_size")) return training;
   LACT_CHECK(sides.size() == 2 && sides[0] > 0 && sides[1] > 0,
              "{}: image_size is {}, expected [height, width]", file, shown_json(json["image_size"]));
@@ -103,14 +86,10 @@ void load_nvs_weights(NvsModel& model, const std::string& file) {
 }
 
 void save_nvs_config(const std::string& folder, const NvsConfig& config, const NvsTraining& training) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  LACT_CHECK(!error, "{}: cannot be created: {}", folder, error.message());
-  options::Json json = {{"model_type", kNvsType}, {"model", options::write(config)}};
-  if (training.image_size) json["image_size"] = {training.image_size->height, training.image_size->width};
-  if (!training.frame.empty()) json["frame"] = training.frame;
-  io::write_file_atomically(config_file(folder),
-                            [&](io::FileWriter& file) { file.write(json.dump(2) + "\n"); });
+  options::Json notes = options::Json::object();
+  if (training.image_size) notes["image_size"] = {training.image_size->height, training.image_size->width};
+  if (!training.frame.empty()) notes["frame"] = training.frame;
+  write_config_file(folder, kNvsType, options::write(config), notes);
 }
 
 void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType type,

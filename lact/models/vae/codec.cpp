@@ -59,7 +59,7 @@ std::shared_ptr<VideoCodec> make_codec(const CodecConfig& config) {
 
 std::shared_ptr<VideoCodec> load_codec(const std::string& folder_or_file) {
   const bool is_folder = std::filesystem::is_directory(folder_or_file);
-  if (is_folder && read_config_file(folder_or_file).type == kPixelType) {
+  if (is_folder && read_config_file(folder_or_file).type() == kPixelType) {
     const auto config = read_config_of<PixelCodecConfig>(folder_or_file, kPixelType, "codec");
     return std::make_shared<PixelCodec>(config.patch);
   }

@@ -3,11 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "lact/base/error.h"
 #include "lact/base/out_of_memory.h"
-#include "lact/io/atomic_file.h"
 #include "lact/io/tensor_folder.h"
 #include "lact/models/common/checkpoint.h"
 #include "lact/models/common/config_file.h"
@@ -36,17 +34,12 @@ void check_describes_video(const options::Json& json, const std::string& file) {
              kWanClass);
 }
 
-struct VideoFolder {
-  std::string file;  ///< config.json
-  options::Json json;
+struct VideoFolder : ConfigFile {
   bool is_wan = false;
 };
 
 VideoFolder open_video_folder(const std::string& folder) {
-  LACT_CHECK(std::filesystem::is_directory(folder), "{}: is not a model folder", folder);
-  VideoFolder opened;
-  opened.file = (std::filesystem::path(folder) / "config.json").string();
-  opened.json = options::read_json_file(opened.file);
+  VideoFolder opened = {read_config_file(folder)};
   check_describes_video(opened.json, opened.file);
   opened.is_wan = says(opened.json, "_class_name", kWanClass);
   return opened;
@@ -77,7 +70,8 @@ ForeignNames video_names(const VideoModel& model) {
 /// Whether the tensors are Wan's, which has no parameter of LaCT.
 bool lacks_lact(const VideoModel& model, const Tensors& tensors) {
   bool has = false, given = false;
-  for (const auto& [foreign, ours, view] : video_names(model).tensors()) {
+  const ForeignNames names = video_names(model);
+  for (const auto& [foreign, ours, view] : names.tensors()) {
     if (!is_lact_parameter(ours)) continue;
     has = true;
     given = given || tensors.count(foreign) > 0;
@@ -88,7 +82,8 @@ bool lacks_lact(const VideoModel& model, const Tensors& tensors) {
 /// LaCT's parameters as they are in the model, added to tensors of Wan.
 Tensors with_lact_of(const VideoModel& model, Tensors tensors) {
   const auto parameters = model.named_parameters();
-  for (const auto& [foreign, ours, view] : video_names(model).tensors())
+  const ForeignNames names = video_names(model);
+  for (const auto& [foreign, ours, view] : names.tensors())
     if (is_lact_parameter(ours)) tensors[foreign] = view(parameters[ours].detach());
   return tensors;
 }
@@ -113,13 +108,8 @@ bool describes_video(const options::Json& json) {
 
 VideoConfig video_config_of(const options::Json& json, const std::string& file) {
   check_describes_video(json, file);
+  if (says(json, "model_type", kVideoType)) return own_config<VideoConfig>(json, file);
   return about_file(file, [&] {
-    if (says(json, "model_type", kVideoType)) {
-      LACT_CHECK(json.contains("model"), "has no field model");
-      VideoConfig config;
-      options::read(json["model"], config, "model");
-      return config;
-    }
     if (is_authors_video(json)) return read_authors_video(json);
     options::Json fields = json;
     fields.erase("_class_name");
@@ -134,11 +124,7 @@ VideoConfig read_video_config(const std::string& folder) { return config_of(open
 
 options::Json read_video_notes(const std::string& folder) {
   const VideoFolder opened = open_video_folder(folder);
-  if (opened.is_wan) return options::Json::object();
-  options::Json notes = opened.json;
-  notes.erase("model_type");
-  notes.erase("model");
-  return notes;
+  return opened.is_wan ? options::Json::object() : opened.notes();
 }
 
 std::shared_ptr<VideoModel> load_video(const std::string& folder) {
@@ -168,16 +154,7 @@ void load_video_weights(VideoModel& model, const std::string& file) {
 }
 
 void save_video_config(const std::string& folder, const VideoConfig& config, const options::Json& notes) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  LACT_CHECK(!error, "{}: cannot be created: {}", folder, error.message());
-  options::Json json = {{"model_type", kVideoType}, {"model", options::write(config)}};
-  for (const auto& [key, value] : notes.items()) {
-    LACT_CHECK(!json.contains(key), "{}: a note cannot be called {}", folder, key);
-    json[key] = value;
-  }
-  io::write_file_atomically((std::filesystem::path(folder) / "config.json").string(),
-                            [&](io::FileWriter& file) { file.write(json.dump(2) + "\n"); });
+  write_config_file(folder, kVideoType, options::write(config), notes);
 }
 
 void save_video(const std::string& folder, const VideoModel& model, at::ScalarType type,

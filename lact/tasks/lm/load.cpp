@@ -27,7 +27,6 @@ ops::CacheFormat cache_for(ops::CacheFormat cache, ops::WeightFormat weights) {
 Loaded load(const std::string& folder, const LoadOptions& options, bool with_fingerprint) {
   // Small things first: what is wrong with them is known before gigabytes are read.
   const models::LmConfig config = models::read_lm_config(folder);
-  models::warn_of_unseen_tokens(config, folder);
   Loaded loaded;
   loaded.tokenizer = tokenizer_for(folder, options.tokenizer);
   LACT_CHECK(loaded.tokenizer->vocabulary_size() <= config.vocabulary_size,

@@ -35,12 +35,13 @@ struct Loaded {
   std::shared_ptr<models::LanguageModel> model;
   std::shared_ptr<data::Tokenizer> tokenizer;
   ops::WeightFormat weights = ops::WeightFormat::f32;  ///< how they are kept; never `automatic`
-  std::string fingerprint;  ///< of the weights as they were saved; "" unless asked for
+  std::string fingerprint;  ///< of the weights as they were saved; "" if it was not asked for
   double weight_error = 0;  ///< |compressed - weights| / |weights|
 };
 
 /// The tokenizer is the folder's tokenizer.model, or bytes if it holds none. Throws a sentence if the
-/// tokenizer does not fit the vocabulary. `with_fingerprint`: memory files are about to be read or written.
-Loaded load(const std::string& folder, const LoadOptions& options = {}, bool with_fingerprint = false);
+/// tokenizer does not fit the vocabulary. Memory files need the fingerprint; who has none of them saves a pass
+/// over the weights without it.
+Loaded load(const std::string& folder, const LoadOptions& options = {}, bool with_fingerprint = true);
 
 }  // namespace lact::tasks::lm

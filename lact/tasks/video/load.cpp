@@ -10,6 +10,7 @@
 #include "lact/data/text/tokenizer.h"
 #include "lact/models/umt5/folder.h"
 #include "lact/models/video/folder.h"
+#include "lact/models/video/word_encoder.h"
 
 namespace lact::tasks::video {
 

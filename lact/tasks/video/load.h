@@ -8,7 +8,6 @@
 #include "lact/models/vae/codec.h"
 #include "lact/models/video/model.h"
 #include "lact/models/video/text.h"
-#include "lact/models/video/word_encoder.h"
 #include "lact/ops/dispatch/precision.h"
 
 namespace lact::tasks::video {

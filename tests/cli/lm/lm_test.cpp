@@ -25,7 +25,8 @@ using lact::testing::tiny_lm;
 using lact::testing::write_file;
 
 const std::string kTiny =
-    " --threads 1 --config lm_recall --set model_dim=16 --set layer.attention.num_heads=2 "
+    " --threads 1 --config lm_recall --set window_size=32 --set model_dim=16 --set "
+    "layer.attention.num_heads=2 "
     "--set feed_forward.hidden_dim=16 --batch 2 --length 48 --warmup 2 --log-every 1 ";
 
 class LmProgram : public ::testing::Test {
@@ -35,7 +36,7 @@ class LmProgram : public ::testing::Test {
 
   /// A model folder for bytes.
   std::string model(int64_t chunk = 8) {
-    models::save_lm(path("model"), *make_lm(tiny_lm(chunk)));
+    models::save_lm(path("model"), *make_lm(tiny_lm(chunk, chunk)));
     return quoted("model");
   }
 
@@ -98,6 +99,43 @@ TEST_F(LmProgram, TrainsOnTextFilesWithAShareForValidation) {
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[2]["tokens"], 7000);
   EXPECT_NEAR(rows[2]["bits_per_byte"].get<double>(), rows[2]["loss"].get<double>() / std::log(2.0), 0.02);
+}
+
+TEST_F(LmProgram, EveryVerbReadsJsonLines) {
+  std::string lines;
+  for (int i = 0; i < 20; ++i) {
+    lines += nlohmann::json{{"id", i}, {"body", fmt::format("{} {}", i, text_of(200))}}.dump() + "\r\n";
+  }
+  write_file(path("texts.jsonl"), "\xEF\xBB\xBF" + lines);
+  const std::string field = " --text-field body ", texts = quoted("texts.jsonl");
+  const auto trained = run_program("lm train" + kTiny + field + "--data " + texts + " --cache " +
+                                   quoted("cache") + " --steps 2 -o " + quoted("run"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_TRUE(nlohmann::json::parse(trained.out).contains("valid_loss"));
+  const std::string lm = "-m " + quoted("run") + field;
+  const int bytes = 20 * 200 + 10 * 2 + 10 * 3;
+  const auto tokens_of = [&](const std::string& rest) {
+    const auto outcome = run_program("lm " + rest);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    return json.is_array() ? json[0]["tokens"].get<int>() : json["tokens"].get<int>();
+  };
+  EXPECT_EQ(tokens_of("score --json " + lm + texts), bytes + 19);
+  EXPECT_EQ(tokens_of("score --json --no-end-of-text " + lm + texts), bytes);
+  EXPECT_EQ(tokens_of("ingest --json " + lm + texts + " -o " + quoted("x.mem")), bytes + 19);
+  const auto evaluated = run_program("lm eval " + lm + "--length 48 --json --data " + texts);
+  EXPECT_EQ(evaluated.exit_code, 0) << evaluated.err;
+
+  write_file(path("bad.jsonl"), "{\"body\": \"good\"}\n{\"body\": }\n");
+  const std::string bad = quoted("bad.jsonl"), sentence = "bad.jsonl: line 2 is not valid JSON, at byte 10";
+  expect_mistake("lm score " + lm + bad, sentence);
+  expect_mistake("lm ingest " + lm + bad + " -o " + quoted("y.mem"), sentence);
+  expect_mistake("lm eval " + lm + "--data " + bad, sentence);
+  expect_mistake("-q lm train" + kTiny + field + "--data " + bad + " -o " + quoted("new"), sentence);
+  expect_mistake("lm tokenizer train " + field + bad + " -o " + quoted("new.model"), sentence);
+  expect_mistake("lm score -m " + quoted("run") + " " + texts,
+                 "texts.jsonl: line 1 has no field \"text\" (it has: body, id)");
+  for (const char* name : {"y.mem", "new", "new.model"}) EXPECT_FALSE(fs::exists(path(name))) << name;
 }
 
 TEST_F(LmProgram, BeginsWithTheWeightsOfAnotherModel) {
@@ -175,7 +213,7 @@ TEST_F(LmProgram, GeneratesContinuesAndRemembers) {
   EXPECT_EQ(rows[0]["text"], text);
   EXPECT_EQ(rows[1]["text"], text);
 
-  models::save_lm(path("other"), *make_lm(tiny_lm(), 8));
+  models::save_lm(path("other"), *make_lm(tiny_lm(8, 8), 8));
   expect_mistake("lm generate -m " + quoted("other") + memory, "was made by another model");
 }
 
@@ -257,6 +295,18 @@ TEST_F(LmProgram, EvaluatesLossRecallAndRuler) {
   expect_mistake("lm eval -m " + lm, "--data is missing");
 }
 
+TEST_F(LmProgram, TokensThatNobodySeesAreAWarningWhereAModelIsTrainedOrLoaded) {
+  const auto warned = ::testing::HasSubstr("window_size 8 is smaller than chunk_size 32: up to 24 tokens");
+  const auto trained = run_program("lm train" + kTiny + "--set window_size=8 --steps 1 -o " + quoted("gap"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_THAT(trained.err, warned);
+  const auto written = run_program("lm generate --prompt a --max-tokens 1 -m " + quoted("gap"));
+  EXPECT_EQ(written.exit_code, 0);
+  EXPECT_THAT(written.err, warned);
+  const auto seen = run_program("lm train" + kTiny + "--steps 1 -o " + quoted("seen"));
+  EXPECT_THAT(seen.err, ::testing::Not(::testing::HasSubstr("smaller than chunk_size")));
+}
+
 TEST_F(LmProgram, MistakesAreOneSentence) {
   const std::string lm = model();
   const auto generate = [&](const std::string& rest) { return "lm generate -m " + lm + " " + rest; };
@@ -287,7 +337,7 @@ TEST_F(LmProgram, MistakesAreOneSentence) {
 }
 
 TEST_F(LmProgram, ATokenizerThatDoesNotFitIsASentence) {
-  auto config = tiny_lm();
+  auto config = tiny_lm(8, 8);
   config.vocabulary_size = 100;
   models::save_lm(path("model"), *make_lm(config));
   expect_mistake("lm generate --prompt a -m " + quoted("model"),

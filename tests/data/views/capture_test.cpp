@@ -223,6 +223,8 @@ TEST_F(OneFrame, MistakesAreASentenceThatNamesTheField) {
 TEST_F(OneFrame, DeeplyNestedFilesAreASentence) {
   const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
   write_file(folder_ / "deep.json", "{\"frames\": [" + deep + "]}");
+  EXPECT_SENTENCE(load_capture(folder_ / "deep.json"), "deep.json: its JSON is nested more than 64 deep");
+  write_file(folder_ / "deep.json", "{\"frames\": [[[[7]]]]}");
   EXPECT_SENTENCE(load_capture(folder_ / "deep.json"), "frames.0 is a list of 1 entries, expected an object");
 }
 

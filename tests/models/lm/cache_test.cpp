@@ -23,7 +23,7 @@ using ops::CacheFormat;
 constexpr CacheFormat kCacheFormats[] = {CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8};
 
 /// Without Muon, which would turn the smallest change of a gradient into another direction.
-std::shared_ptr<LanguageModel> smooth(CacheFormat format, at::ScalarType type = at::kFloat) {
+std::shared_ptr<LanguageModel> with_cache(CacheFormat format, at::ScalarType type = at::kFloat) {
   auto config = tiny_lm(8, 12);
   config.layer.memory.update.muon = false;
   auto model = make_lm(config);
@@ -33,7 +33,7 @@ std::shared_ptr<LanguageModel> smooth(CacheFormat format, at::ScalarType type = 
 }
 
 /// Logits [T, vocabulary]: the first tokens at once, the rest one by one.
-at::Tensor logits(LmStream& stream, const at::Tensor& ids, int64_t at_once) {
+at::Tensor streamed_logits(LmStream& stream, const at::Tensor& ids, int64_t at_once) {
   std::vector<at::Tensor> rows;
   if (at_once > 0) stream.read(row(ids, 0, at_once));
   for (int64_t i = at_once; i < ids.size(1); ++i) {
@@ -44,23 +44,23 @@ at::Tensor logits(LmStream& stream, const at::Tensor& ids, int64_t at_once) {
 }
 
 /// Relative to the largest logit.
-double bound(CacheFormat format) {
+double cache_bound(CacheFormat format) {
   return format == CacheFormat::int8 ? 0.05 : format == CacheFormat::bf16 ? 0.02 : 1e-5;
 }
 
 TEST(LmCache, SaysNearlyTheSame) {
   at::manual_seed(7);
   const at::Tensor ids = random_ids(1, 45);
-  LmStream reference(smooth(CacheFormat::automatic));
-  const at::Tensor expected = logits(reference, ids, 0);
+  LmStream reference(with_cache(CacheFormat::automatic));
+  const at::Tensor expected = streamed_logits(reference, ids, 0);
   for (const auto format : kCacheFormats) {
     for (const int64_t at_once : {0, 21}) {
-      LmStream stream(smooth(format));
-      const at::Tensor found = logits(stream, ids, at_once);
-      EXPECT_LT(difference(found, expected.slice(0, at_once)), bound(format))
+      LmStream stream(with_cache(format));
+      const at::Tensor found = streamed_logits(stream, ids, at_once);
+      EXPECT_LT(difference(found, expected.slice(0, at_once)), cache_bound(format))
           << options::word_of(format) << ", " << at_once << " at once";
-      LmStream halves(smooth(format, at::kBFloat16));
-      EXPECT_LT(difference(logits(halves, ids, at_once), expected.slice(0, at_once)), 0.15)
+      LmStream halves(with_cache(format, at::kBFloat16));
+      EXPECT_LT(difference(streamed_logits(halves, ids, at_once), expected.slice(0, at_once)), 0.15)
           << options::word_of(format) << " in bfloat16";
     }
   }
@@ -70,7 +70,7 @@ TEST(LmCache, TakesFewerBytes) {
   const at::Tensor ids = random_ids(1, 40);
   std::map<CacheFormat, int64_t> bytes;
   for (const auto format : kCacheFormats) {
-    LmStream stream(smooth(format));
+    LmStream stream(with_cache(format));
     stream.read(row(ids, 0, 40));
     bytes[format] = state_bytes(stream.state());
   }
@@ -84,7 +84,7 @@ TEST(LmCache, AMemoryOfAnyFormatGoesOnInAnyOther) {
   const TemporaryFolder folder;
   const at::Tensor ids = random_ids(1, 30);
   for (const auto from : kCacheFormats) {
-    const auto model = smooth(from);
+    const auto model = with_cache(from);
     const std::string hash = fingerprint(*model);
     LmStream stream(model);
     stream.read(row(ids, 0, 21));
@@ -94,11 +94,12 @@ TEST(LmCache, AMemoryOfAnyFormatGoesOnInAnyOther) {
               from == CacheFormat::int8);
     LmStream same = load_memory(folder / "text.mem", model, hash);
     const at::Tensor rest = ids.slice(1, 21).contiguous();
-    const at::Tensor expected = logits(stream, rest, 0);
-    EXPECT_TRUE(logits(same, rest, 0).equal(expected)) << options::word_of(from);
+    const at::Tensor expected = streamed_logits(stream, rest, 0);
+    EXPECT_TRUE(streamed_logits(same, rest, 0).equal(expected)) << options::word_of(from);
     for (const auto to : kCacheFormats) {
-      LmStream other = load_memory(folder / "text.mem", smooth(to), hash);
-      EXPECT_LT(difference(logits(other, rest, 0), expected), std::max(bound(from), bound(to)))
+      LmStream other = load_memory(folder / "text.mem", with_cache(to), hash);
+      EXPECT_LT(difference(streamed_logits(other, rest, 0), expected),
+                std::max(cache_bound(from), cache_bound(to)))
           << options::word_of(from) << " to " << options::word_of(to);
     }
   }
@@ -108,7 +109,7 @@ TEST(LmCache, ADamagedMemoryIsASentence) {
   const TemporaryFolder folder;
   const std::string path = folder / "text.mem", key = "blocks.0.mixer0.attention.k";
   const at::Tensor ids = random_ids(1, 30);
-  const auto model = smooth(CacheFormat::int8);
+  const auto model = with_cache(CacheFormat::int8);
   LmStream stream(model);
   stream.read(row(ids, 0, 21));
   save_memory(path, stream, "x");

@@ -46,22 +46,22 @@ TEST(KeptTokens, OtherFormatsAreOrdinaryTypes) {
 }
 
 /// The same numbers in float64, the way the reference reads them.
-at::Tensor truth(const at::Tensor& q, const KeptTokens& k, const KeptTokens& v, const Window& window,
-                 int64_t first_query) {
+at::Tensor kept_truth(const at::Tensor& q, const KeptTokens& k, const KeptTokens& v, const Window& window,
+                      int64_t first_query) {
   return reference::window_attention(q.to(at::kDouble), widened(k, at::kFloat).to(at::kDouble),
                                      widened(v, at::kFloat).to(at::kDouble), window, first_query, 0);
 }
 
-struct Sizes {
+struct KeptSizes {
   int64_t batch, queries, keys, heads, width, value_width;
 };
 
 TEST(KeptTokens, AFewQueriesReadThemWhereTheyLie) {
   at::manual_seed(3);
-  const Sizes all[] = {{1, 1, 1, 1, 1, 1},     {1, 1, 64, 2, 64, 64},    {2, 3, 77, 3, 20, 36},
-                       {1, 4, 513, 5, 33, 17}, {1, 1, 1300, 12, 64, 64}, {3, 2, 1025, 1, 128, 96}};
+  const KeptSizes all[] = {{1, 1, 1, 1, 1, 1},     {1, 1, 64, 2, 64, 64},    {2, 3, 77, 3, 20, 36},
+                           {1, 4, 513, 5, 33, 17}, {1, 1, 1300, 12, 64, 64}, {3, 2, 1025, 1, 128, 96}};
   for_each_isa([&](const std::string& isa) {
-    for (const Sizes& s : all) {
+    for (const KeptSizes& s : all) {
       const int64_t first = s.keys - s.queries;
       // A window over all keys, and one that only sees some of them.
       for (const int64_t band : {s.keys, std::max<int64_t>(1, s.keys / 2)}) {
@@ -74,7 +74,7 @@ TEST(KeptTokens, AFewQueriesReadThemWhereTheyLie) {
             at::NoGradGuard no_grad;
             const at::Tensor out = kept_attention(q, k, v, window, first, 0);
             EXPECT_EQ(out.scalar_type(), type);
-            EXPECT_LT(difference(out, truth(q, k, v, window, first)), type == at::kFloat ? 1e-5 : 1e-2)
+            EXPECT_LT(difference(out, kept_truth(q, k, v, window, first)), type == at::kFloat ? 1e-5 : 1e-2)
                 << isa << ", " << options::word_of(format) << ", " << s.keys << " keys";
           }
         }
@@ -92,7 +92,7 @@ TEST(KeptTokens, ManyQueriesAndTheReferenceAgree) {
       const at::Tensor q = at::randn({1, 60, 3, 20}).to(type);
       const KeptTokens k = keep(at::randn({1, 90, 3, 20}), format),
                        v = keep(at::randn({1, 90, 3, 20}), format);
-      const at::Tensor expected = truth(q, k, v, window, 30);
+      const at::Tensor expected = kept_truth(q, k, v, window, 30);
       const double bound = type == at::kFloat ? 1e-5 : 3e-2;
       EXPECT_LT(difference(kept_attention(q, k, v, window, 30, 0), expected), bound);
       EXPECT_LT(difference(reference::kept_attention(q, k, v, window, 30, 0), expected), bound);

@@ -39,13 +39,13 @@ TEST(LoadLm, PrecisionAndWeightsAreTheOptions) {
   models::save_lm(folder / "model", *make_lm(tiny_lm()));
   at::NoGradGuard no_grad;
   const at::Tensor ids = random_ids(1, 20);
-  const Loaded plain = load(folder / "model", {.precision = ops::Precision::f32});
+  const Loaded plain = load(folder / "model", {.precision = ops::Precision::f32}, /*with_fingerprint=*/false);
   EXPECT_EQ(plain.weights, ops::WeightFormat::f32);
   EXPECT_EQ(plain.fingerprint, "");
   const Loaded halved = load(folder / "model", {.precision = ops::Precision::bf16});
   EXPECT_FALSE(halved.model->forward(ids).equal(plain.model->forward(ids)));
   // The fingerprint is that of the weights as they were saved.
-  const Loaded small = load(folder / "model", {.weights = ops::WeightFormat::int8}, true);
+  const Loaded small = load(folder / "model", {.weights = ops::WeightFormat::int8});
   EXPECT_TRUE(small.model->is_compressed());
   EXPECT_GT(small.weight_error, 0);
   EXPECT_EQ(small.fingerprint, models::fingerprint(*plain.model));

@@ -53,6 +53,30 @@ TEST_F(LmSession, GoesOnFromAMemoryFileAsIfItHadNotStopped) {
   EXPECT_NE(Session(lm).write(" home", greedy(12)).bytes, expected.bytes);
 }
 
+TEST_F(LmSession, DocumentsOfAFileAreReadLikeFiles) {
+  write_file(folder_ / "one.txt", "the house");
+  write_file(folder_ / "two.txt", "and the river ran");
+  write_file(folder_ / "both.jsonl", "{\"t\": \"the house\"}\n{\"t\": \"and the river ran\"}\n");
+  const Loaded lm = load(folder_ / "model");
+  Session files(lm);
+  files.read_file(folder_ / "one.txt");
+  files.read_file(folder_ / "two.txt");
+  std::vector<int64_t> read;
+  const auto on_read = [&](std::span<const int64_t> tokens) {
+    read.insert(read.end(), tokens.begin(), tokens.end());
+  };
+  Session lines(lm);
+  EXPECT_EQ(lines.read_file(folder_ / "both.jsonl", on_read, {.text_field = "t"}), 9u + 17u);
+  EXPECT_EQ(std::string(read.begin(), read.end()), std::string("the house\0and the river ran", 27));
+  EXPECT_EQ(lines.position(), files.position());
+  EXPECT_EQ(lines.write(" home", greedy(12)).bytes, files.write(" home", greedy(12)).bytes);
+
+  Session without(lm);
+  without.read_file(folder_ / "both.jsonl", {}, {.text_field = "t", .end_of_text = false});
+  without.read_file(folder_ / "one.txt", {}, {.end_of_text = false});
+  EXPECT_EQ(without.position(), 9 + 17 + 9);
+}
+
 TEST_F(LmSession, GivesTextOutAsItIsWritten) {
   std::string text;
   const auto written = Session(load(folder_ / "model")).write("a", greedy(6), [&](const std::string& bytes) {

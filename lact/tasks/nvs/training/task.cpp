@@ -193,7 +193,7 @@ void TrainingTask::export_model(const std::string& folder) {
   const auto frame = options_.frame == data::FrameChoice::given ? data::FrameChoice::object : options_.frame;
   models::save_nvs(
       folder, *model_, at::kFloat,
-      {.image_size = models::ViewSize{size, size}, .frame = std::string(options::word_of(frame))});
+      {.image_size = io::ImageSize{size, size}, .frame = std::string(options::word_of(frame))});
 }
 
 }  // namespace lact::tasks::nvs
