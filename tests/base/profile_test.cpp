@@ -38,6 +38,29 @@ TEST(Profile, BackwardTimeBelongsToThePartThatRecordedTheNode) {
   }
 }
 
+TEST(Profile, AHeavyNodeIsCountedForItsOwnPartAndNotForItsNeighbours) {
+  const at::Tensor x = at::randn({400, 400}).requires_grad_(true);
+  start();
+  at::Tensor y;
+  {
+    const Scope part("before");
+    y = x + 1;
+  }
+  {
+    const Scope part("heavy");  // one node
+    y = at::mm(y, y);
+  }
+  {
+    const Scope part("after");
+    y = y + 1;
+  }
+  y.sum().backward();
+  const auto parts = by_name(stop());
+  for (const char* light : {"before", "after", "other"}) {
+    EXPECT_GT(parts.at("heavy").backward, 2 * parts.at(light).backward) << light;
+  }
+}
+
 TEST(Profile, APartWithoutGradientsHasNoBackward) {
   const at::Tensor x = at::randn({1000});
   start();

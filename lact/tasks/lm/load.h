@@ -40,8 +40,8 @@ struct Loaded {
 };
 
 /// The tokenizer is the folder's tokenizer.model, or bytes if it holds none. Throws a sentence if the
-/// tokenizer does not fit the vocabulary. Memory files need the fingerprint; who has none of them saves a pass
-/// over the weights without it.
+/// tokenizer does not fit the vocabulary. Memory files need the fingerprint; who has none of them saves a
+/// pass over the weights without it.
 Loaded load(const std::string& folder, const LoadOptions& options = {}, bool with_fingerprint = true);
 
 }  // namespace lact::tasks::lm

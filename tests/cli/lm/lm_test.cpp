@@ -128,12 +128,12 @@ TEST_F(LmProgram, EveryVerbReadsJsonLines) {
 
   write_file(path("bad.jsonl"), "{\"body\": \"good\"}\n{\"body\": }\n");
   const std::string bad = quoted("bad.jsonl"), sentence = "bad.jsonl: line 2 is not valid JSON, at byte 10";
-  expect_mistake("lm score " + lm + bad, sentence);
-  expect_mistake("lm ingest " + lm + bad + " -o " + quoted("y.mem"), sentence);
-  expect_mistake("lm eval " + lm + "--data " + bad, sentence);
+  expect_mistake("-q lm score " + lm + bad, sentence);
+  expect_mistake("-q lm ingest " + lm + bad + " -o " + quoted("y.mem"), sentence);
+  expect_mistake("-q lm eval " + lm + "--data " + bad, sentence);
   expect_mistake("-q lm train" + kTiny + field + "--data " + bad + " -o " + quoted("new"), sentence);
-  expect_mistake("lm tokenizer train " + field + bad + " -o " + quoted("new.model"), sentence);
-  expect_mistake("lm score -m " + quoted("run") + " " + texts,
+  expect_mistake("-q lm tokenizer train " + field + bad + " -o " + quoted("new.model"), sentence);
+  expect_mistake("-q lm score -m " + quoted("run") + " " + texts,
                  "texts.jsonl: line 1 has no field \"text\" (it has: body, id)");
   for (const char* name : {"y.mem", "new", "new.model"}) EXPECT_FALSE(fs::exists(path(name))) << name;
 }

@@ -20,6 +20,9 @@ constexpr uint64_t kMaxObjBytes = uint64_t{1} << 30;
 constexpr uint64_t kMaxMtlBytes = uint64_t{1} << 24;
 constexpr size_t kMaxObjItems = 20'000'000;  // vertices, and also triangles
 
+// The triangles of a face are a fan: their boxes lie over one another, and a ray would meet a share of all.
+constexpr int kMaxCorners = 1 << 16;
+
 /// A file named inside another one stands beside it; names made on Windows have backslashes.
 std::string beside(const std::string& path, std::string_view name) {
   std::string plain(name);
@@ -80,6 +83,7 @@ class ObjReader {
         continue;
       }
       limit(data_.faces.size(), "triangles");
+      if (corners == kMaxCorners) lines_.mistake(fmt::format("face has more than {} corners", kMaxCorners));
       face.corners[2] = corner;
       data_.faces.push_back(face);
       face.corners[1] = corner;

@@ -191,9 +191,8 @@ void TrainingTask::export_model(const std::string& folder) {
   const int64_t size = stage_of(last_batch_).size;
   // The tracer's scenes have the frame of an object as they are.
   const auto frame = options_.frame == data::FrameChoice::given ? data::FrameChoice::object : options_.frame;
-  models::save_nvs(
-      folder, *model_, at::kFloat,
-      {.image_size = io::ImageSize{size, size}, .frame = std::string(options::word_of(frame))});
+  models::save_nvs(folder, *model_, at::kFloat,
+                   {.image_size = io::ImageSize{size, size}, .frame = std::string(options::word_of(frame))});
 }
 
 }  // namespace lact::tasks::nvs

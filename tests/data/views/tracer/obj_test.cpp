@@ -142,6 +142,10 @@ TEST_F(TracerObj, MistakesNameTheLine) {
   EXPECT_SENTENCE(read(square_ + "f a b c\n"), "line 5: face has a vertex index that is not a whole number");
   EXPECT_SENTENCE(read(square_ + "f 99999999999999999999 1 2\n"), "line 5: face has a vertex index");
   EXPECT_SENTENCE(read(square_ + "f 1/////2 2 3\n"), "line 5");
+  std::string corners;
+  for (int i = 0; i < 1 << 16; ++i) corners += i % 2 == 0 ? " 1" : " 2";
+  EXPECT_EQ(read(square_ + "f" + corners + "\n").faces.size(), (1U << 16) - 2);
+  EXPECT_SENTENCE(read(square_ + "f" + corners + " 3\n"), "line 5: face has more than 65536 corners");
   EXPECT_SENTENCE(read(square_), "model.obj: the file holds no faces");
   EXPECT_SENTENCE(read(""), "model.obj: the file holds no faces");
   EXPECT_SENTENCE(read_obj(folder_ / "none.obj"), "none.obj: does not exist");

@@ -101,6 +101,22 @@ TEST(TracerRender, LightAddsUpAndShadowsTakeItAway) {
   expect_near(pixel(render(scene, camera), 2, 2), {shadow, shadow, shadow}, 1e-4F);
 }
 
+// A point light has the strength of its colour at the origin's distance, and a quarter of it at twice that.
+TEST(TracerRender, PointLightsFadeWithTheSquareOfTheDistance) {
+  Scene scene;
+  scene.materials = {flat({0.5F, 0.5F, 0.5F})};
+  scene.ambient_sky = scene.ambient_ground = {0.2F, 0.2F, 0.2F};
+  scene.lights = {Light{false, {0.01F, 0, 1}, {1, 1, 1}}};
+  const Camera camera = camera_towards({0.01, 0, 3}, {0.01, 0.001, 0}, 1, 5, 5);
+  for (const float distance : {1.0F, 2.0F, 3.0F}) {
+    scene.solids = {
+        solid_of(Convex::placed(Form::kBox, {0, 0, 1 - distance - 0.5F}, Mat3{}, {9, 9, 0.5F}), 0)};
+    EXPECT_NEAR(pixel(render(scene, camera), 2, 2).x, std::sqrt(0.25F * (0.2F + 1 / (distance * distance))),
+                5e-3F)
+        << distance;
+  }
+}
+
 TEST(TracerRender, HighlightsAreSeenFromTheMirrorDirection) {
   Scene scene = ball_scene({0, 0, 0}, 1, {0.2F, 0.2F, 0.2F});
   scene.ambient_sky = scene.ambient_ground = {0.1F, 0.1F, 0.1F};

@@ -46,6 +46,12 @@ TEST(TracerTexture, FromAfarTheAverageIsSeen) {
   expect_near(pyramid.sample(0.25F, 0.75F, 1000), {0.5F, 0.5F, 0.5F}, 3e-3F);
 }
 
+TEST(TracerTexture, AveragesAreRoundedToTheNearest) {
+  // Three quarters, a half and a quarter of one step.
+  const TexturePyramid pyramid({2, 2, {1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0}});
+  expect_near(pyramid.sample(0.5F, 0.5F, 1000), {1 / 255.0F, 1 / 255.0F, 0}, 1e-6F);
+}
+
 TEST(TracerTexture, PngFilesAreReadTopRowFirst) {
   const TemporaryFolder folder;
   const Texture texture = four_texels();
