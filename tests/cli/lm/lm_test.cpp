@@ -249,7 +249,7 @@ TEST_F(LmProgram, KeepsWeightsInFewerBytesAndSaysWhatIsLost) {
   }
   expect_mistake("lm generate --prompt a --weights int4 -m " + lm, "expected one of auto, f32, bf16, int8");
   for (const std::string verb : {"generate", "ingest", "score"}) {
-    EXPECT_THAT(run_program("lm " + verb + " --help").out, ::testing::HasSubstr("f32, bf16, int8, or auto"));
+    EXPECT_THAT(run_program("lm " + verb + " --help").out, ::testing::HasSubstr("f32, bf16, int8,"));
   }
 }
 
@@ -356,7 +356,7 @@ TEST_F(LmProgram, DamagedWeightsAreASentence) {
     expect_mistake("lm generate --prompt a -m " + lm, sentence);
   };
   with(bytes.substr(0, bytes.size() - 5), "model.safetensors");
-  with(bytes.substr(0, 4), "expected at least 8");
+  with(bytes.substr(0, 4), "the weights beside it have 4 B");
   std::string huge = bytes;
   huge[7] = '\x7f';
   with(huge, "the header length is");
