@@ -41,7 +41,9 @@ void add_precision_options(CLI::App& verb, ops::Precision& precision, nn::Recomp
         ->default_str(std::string(options::word_of(value)))
         ->group("Training");
   };
-  add("precision", precision, "f32, or bf16 for matrix products; weights and fast weights stay f32");
+  add("precision", precision,
+      "f32, bf16, or auto: bf16 where this processor multiplies it faster; weights and fast weights stay "
+      "f32");
   add("recompute", recompute, nn::kRecomputeHelp);
 }
 

@@ -37,6 +37,7 @@ inline models::WordEncoderConfig toy_words() {
 inline tasks::video::Run toy_video_run(int64_t steps = 4) {
   tasks::video::Run run;
   run.model = toy_video_model();
+  run.precision = ops::Precision::f32;
   run.words = toy_words();
   run.stages = {{.steps = 2, .chunks = 4, .clips = 2},
                 {.steps = 0, .chunks = 5, .height = 16, .width = 24, .clips = 1}};

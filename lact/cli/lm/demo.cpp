@@ -54,6 +54,7 @@ tasks::lm::Run make_run(const DemoArguments& arguments, const std::string& token
   run.model = models::lm_recall();
   run.model.vocabulary_size = data::read_tokenizer(tokenizer)->vocabulary_size();
   if (!remembers) run.model.layer.memory_kind = models::MemoryKind::none;
+  run.precision = ops::Precision::f32;  // the numbers that the documentation quotes
   run.data.tokenizer = tokenizer;
   run.batches = {.batch = 8, .length = 256, .valid_sequences = 16};
   run.training.steps = arguments.steps;
@@ -125,7 +126,7 @@ void run_demo(const DemoArguments& arguments) {
     result.runs.push_back({name, run_folder.string(), run,
                            train::start_run(run, {.folder = run_folder.string(), .title = name})});
     LACT_CHECK(result.runs.back().outcome.finished, "[demo] interrupted; nothing is reported");
-    models.push_back({name, tasks::lm::load(run_folder.string(), {.weights = ops::WeightFormat::f32})});
+    models.push_back({name, tasks::lm::load(run_folder.string(), {.precision = ops::Precision::f32})});
   }
   return_freed_memory();
   for (const auto& [name, lm] : models) {

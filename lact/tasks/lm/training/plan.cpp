@@ -61,7 +61,7 @@ Estimate estimate(const Run& run) {
   double activations = run.recompute == nn::Recompute::blocks ? block + layers * between : layers * block;
   // Logits and their gradient, a stretch at a time.
   activations += 3 * std::min(rows * tokens * double(run.model.vocabulary_size), double(1 << 24));
-  const double scale = run.precision == ops::Precision::bf16 ? 0.6 : 1;
+  const double scale = ops::resolved(run.precision) == ops::Precision::bf16 ? 0.6 : 1;
   return {parameters, copies * parameters * kFloat, activations * kFloat * scale};
 }
 

@@ -99,6 +99,7 @@ std::shared_ptr<train::Task> Run::make_task(const std::string& /*folder*/, const
   const auto made =
       initial.empty() ? std::make_shared<models::LanguageModel>(model) : models::load_lm(initial);
   model = made->config();
+  precision = ops::announced(precision);
   made->set_compute_type(ops::compute_type(precision));
   made->set_recompute(recompute);
   return std::make_shared<TrainingTask>(made, sources, batches);

@@ -58,7 +58,9 @@ struct Run {
     field("data", data, "the text");
     field("batches", batches, "how the text is cut");
     field("training", training, "the training loop");
-    field("precision", precision, "f32, or bf16 for matrix products; weights and fast weights stay f32");
+    field("precision", precision,
+          "f32, bf16, or auto: bf16 where this processor multiplies it faster; weights and fast weights stay "
+          "f32");
     field("recompute", recompute, nn::kRecomputeHelp);
   }
 

@@ -41,6 +41,7 @@ std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std
   at::manual_seed(uint64_t(training.seed));
   const auto made = initial.empty() ? std::make_shared<models::NvsModel>(model) : models::load_nvs(initial);
   model = made->config();
+  precision = ops::announced(precision);
   made->set_compute_type(ops::compute_type(precision));
   made->set_recompute(recompute);
   TaskOptions options;

@@ -43,7 +43,9 @@ struct Run {
     field("training", training, "the training loop");
     field("valid_scenes", valid_scenes, "scenes of a validation; 0 is none");
     field("render_threads", render_threads, "threads that render pictures beside the training");
-    field("precision", precision, "f32, or bf16 for matrix products; weights and fast weights stay f32");
+    field("precision", precision,
+          "f32, bf16, or auto: bf16 where this processor multiplies it faster; weights and fast weights stay "
+          "f32");
     field("recompute", recompute, nn::kRecomputeHelp);
   }
 

@@ -129,6 +129,7 @@ std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std
     clips.cache = part_folder(folder, "latents");
     train::make_absolute(clips.cache);
   }
+  precision = ops::announced(precision);
   parts.model->set_compute_type(ops::compute_type(precision));
   parts.model->set_recompute(recompute);
   TaskOptions options;

@@ -69,7 +69,9 @@ struct Run {
     field("learning", learning, "what is learned of a clip");
     field("training", training, "the training loop");
     field("valid_clips", valid_clips, "clips of a validation; 0 is none");
-    field("precision", precision, "f32, or bf16 for matrix products; weights and fast weights stay f32");
+    field("precision", precision,
+          "f32, bf16, or auto: bf16 where this processor multiplies it faster; weights and fast weights stay "
+          "f32");
     field("recompute", recompute, nn::kRecomputeHelp);
   }
 

@@ -38,6 +38,7 @@ const std::vector<Stage> kTwoStages = {{.steps = 2, .size = 16, .inputs = 2, .ta
 TrainingRun toy_run(int64_t steps = 4) {
   TrainingRun run;
   run.model = toy_nvs();
+  run.precision = ops::Precision::f32;
   run.stages = kTwoStages;
   run.training.steps = steps;
   run.training.warmup = 1;
@@ -123,6 +124,12 @@ TEST(NvsTraining, ARunLeavesAModelAndSheetsAndGoesOnBitForBit) {
   // One of two scenes of two views, truth above renders.
   const at::Tensor sheet = io::read_image(folder / "whole/samples/step_0000004.png");
   EXPECT_EQ(sheet.sizes(), (std::vector<int64_t>{4 * 24 + 3 * 2, 2 * 24 + 2, 3}));
+  // What `auto` came to is what a run keeps, wherever it goes on.
+  TrainingRun chosen = toy_run(1);
+  chosen.precision = ops::Precision::automatic;
+  train::start_run(chosen, {.folder = folder / "auto"});
+  EXPECT_EQ(train::read_run<TrainingRun>(folder / "auto").precision,
+            ops::resolved(ops::Precision::automatic));
   EXPECT_THAT(sentence_of<Error>([&] { train::start_run(toy_run(), {.folder = folder / "cut"}); }),
               HasSubstr("holds a run already"));
 }
