@@ -108,7 +108,8 @@ TEST(TracerRender, PointLightsFadeWithTheSquareOfTheDistance) {
   scene.ambient_sky = scene.ambient_ground = {0.2F, 0.2F, 0.2F};
   scene.lights = {Light{false, {0.01F, 0, 1}, {1, 1, 1}}};
   const Camera camera = camera_towards({0.01, 0, 3}, {0.01, 0.001, 0}, 1, 5, 5);
-  for (const float distance : {1.0F, 2.0F, 3.0F}) {
+  // Not nearer: the light would differ inside of a pixel.
+  for (const float distance : {2.0F, 3.0F}) {
     scene.solids = {
         solid_of(Convex::placed(Form::kBox, {0, 0, 1 - distance - 0.5F}, Mat3{}, {9, 9, 0.5F}), 0)};
     EXPECT_NEAR(pixel(render(scene, camera), 2, 2).x, std::sqrt(0.25F * (0.2F + 1 / (distance * distance))),
