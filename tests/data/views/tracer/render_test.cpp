@@ -107,7 +107,7 @@ TEST(TracerRender, PointLightsFadeWithTheSquareOfTheDistance) {
   scene.materials = {flat({0.5F, 0.5F, 0.5F})};
   scene.ambient_sky = scene.ambient_ground = {0.2F, 0.2F, 0.2F};
   scene.lights = {Light{false, {0.01F, 0, 1}, {1, 1, 1}}};
-  const Camera camera = camera_towards({0.01, 0, 3}, {0.01, 0.001, 0}, 0.05, 5, 5);  // small pixels
+  const Camera camera = camera_towards({0.01, 0, 3}, {0.01, 0.001, 0}, 1, 5, 5);
   // Not nearer: the light would differ inside of a pixel.
   for (const float distance : {2.0F, 3.0F}) {
     scene.solids = {
