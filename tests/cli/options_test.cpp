@@ -99,7 +99,7 @@ TEST_F(OptionsOfVerbs, PlacesThatCannotBeWrittenAreRefusedBeforeTheWork) {
   for (const auto& found : found_) {
     if (outputs.count(found.name()) == 0) continue;
     ++places;
-    EXPECT_THAT(refusal(found, folder / "file/below"), HasSubstr("file/below: cannot be"))
+    EXPECT_THAT(refusal(found, folder / "file/below"), HasSubstr("file is not a folder"))
         << "lact" << found.verb << " " << found.name();
     EXPECT_EQ(refusal(found, folder / "new"), "") << "lact" << found.verb << " " << found.name();
   }
