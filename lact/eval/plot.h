@@ -16,7 +16,7 @@ struct Series {
 
 struct Plot {
   std::string title, x_label, y_label;
-  std::vector<Series> series;
+  std::vector<Series> series = {};
   bool log_x = false;                            // powers of two if every x is one, else powers of ten
   std::optional<double> y_min = {}, y_max = {};  // ends of the y axis; from the data where absent
 };

@@ -125,7 +125,7 @@ TEST(NvsTraining, ARunLeavesAModelAndSheetsAndGoesOnBitForBit) {
   const at::Tensor sheet = io::read_image(folder / "whole/samples/step_0000004.png");
   EXPECT_EQ(sheet.sizes(), (std::vector<int64_t>{4 * 24 + 3 * 2, 2 * 24 + 2, 3}));
   // What `auto` came to is what a run keeps, wherever it goes on.
-  TrainingRun chosen = toy_run(1);
+  TrainingRun chosen = toy_run();
   chosen.precision = ops::Precision::automatic;
   train::start_run(chosen, {.folder = folder / "auto"});
   EXPECT_EQ(train::read_run<TrainingRun>(folder / "auto").precision,
