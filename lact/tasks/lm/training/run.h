@@ -48,7 +48,7 @@ struct Run {
   DataOptions data;
   Batches batches;
   train::TrainOptions training;
-  ops::Precision precision = ops::Precision::f32;
+  ops::Precision precision = ops::Precision::automatic;
   nn::Recompute recompute = nn::Recompute::none;
 
   template <class Visitor>

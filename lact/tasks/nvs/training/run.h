@@ -26,7 +26,7 @@ struct Run {
   train::TrainOptions training = default_training();
   int64_t valid_scenes = 16;
   int64_t render_threads = 1;
-  ops::Precision precision = ops::Precision::f32;
+  ops::Precision precision = ops::Precision::automatic;
   nn::Recompute recompute = nn::Recompute::none;
 
   template <class Visitor>

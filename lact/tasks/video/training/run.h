@@ -51,7 +51,7 @@ struct Run {
   Learning learning;
   train::TrainOptions training = default_training();
   int64_t valid_clips = 16;
-  ops::Precision precision = ops::Precision::f32;
+  ops::Precision precision = ops::Precision::automatic;
   nn::Recompute recompute = nn::Recompute::none;
 
   template <class Visitor>
