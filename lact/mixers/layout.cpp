@@ -104,6 +104,7 @@ SequenceLayout causal_layout(int64_t tokens, int64_t chunk, int64_t window) {
   SequenceLayout layout = whole(tokens);
   layout.schedule = ttt::shifted_schedule(tokens, chunk);
   layout.window = ops::sliding_window({0, tokens}, window);
+  layout.stretches = {{{0, tokens}, Passage::remembered}};
   layout.positions = line(0, tokens);
   return layout;
 }
@@ -114,6 +115,7 @@ SequenceLayout causal_piece(int64_t begin, int64_t tokens, int64_t chunk, int64_
   layout.tokens = tokens;
   layout.schedule = ttt::shifted_piece(begin, tokens, chunk);
   layout.window = ops::sliding_window({begin, begin + tokens}, window);
+  layout.stretches = {{{begin, begin + tokens}, Passage::remembered}};
   layout.positions = line(begin, begin + tokens);
   layout.keep_keys_from = std::max<int64_t>(0, layout.end() - window + 1);
   layout.keep_writes_from = layout.end() / chunk * chunk;
@@ -128,6 +130,9 @@ SequenceLayout views_layout(int64_t inputs, int64_t targets, int64_t tokens_per_
   layout.window = ops::block_window(tokens, tokens_per_view);
   if (inputs > 0) layout.schedule.push_back({ttt::Operation::update, {0, inputs * tokens_per_view}});
   layout.schedule.push_back({ttt::Operation::apply, {0, tokens}});
+  layout.unordered = true;
+  if (inputs > 0) layout.stretches.push_back({{0, inputs * tokens_per_view}, Passage::remembered});
+  if (targets > 0) layout.stretches.push_back({{inputs * tokens_per_view, tokens}, Passage::read_only});
   layout.positions = line(0, tokens);
   return layout;
 }
@@ -153,12 +158,14 @@ SequenceLayout interleaved_layout(int64_t chunks, const ChunkGrid& grid, int64_t
         block.keys.insert(block.keys.begin(), {{clean_before.end - visible_clean, clean_before.end}});
       }
       layout.window.blocks.push_back(std::move(block));
+      layout.stretches.push_back({noisy, Passage::reverted});
       positions.push_back(chunk_positions);
     }
     if (chunk + 1 == chunks) break;
     clean_before = {begin, begin + size};
     layout.schedule.push_back({ttt::Operation::update_then_apply, clean_before});
     layout.window.blocks.push_back({clean_before, {{clean_before}}});
+    layout.stretches.push_back({clean_before, Passage::remembered});
     positions.push_back(chunk_positions);
     begin += size;
   }
@@ -176,6 +183,7 @@ SequenceLayout noisy_piece(int64_t index, const ChunkGrid& grid, int64_t visible
     block.keys.insert(block.keys.begin(), {{chunk.begin - visible_clean, chunk.begin}});
   }
   layout.window.blocks = {std::move(block)};
+  layout.stretches = {{chunk, Passage::reverted}};
   layout.keep_keys_from = layout.end();
   return layout;
 }
@@ -186,6 +194,7 @@ SequenceLayout clean_piece(int64_t index, const ChunkGrid& grid, int64_t visible
   const Range chunk = {layout.begin, layout.end()};
   layout.schedule = {{ttt::Operation::update_then_apply, chunk}};
   layout.window.blocks = {{chunk, {{chunk}}}};
+  layout.stretches = {{chunk, Passage::remembered}};
   layout.keep_keys_from = layout.end() - visible_clean;
   return layout;
 }

@@ -33,6 +33,20 @@ class RopeTables {
   std::vector<Entry> entries_;
 };
 
+/// What a stretch of tokens does to a state that changes with every token (GLA, DeltaNet, Mamba-2). A memory
+/// that is written a chunk at a time follows the schedule instead.
+enum class Passage {
+  remembered,  ///< every token changes the state
+  reverted,    ///< likewise, but afterwards the state is what it was before
+  read_only,   ///< the state is read and stays as it is
+};
+
+struct Stretch {
+  Range tokens;
+  Passage passage = Passage::remembered;
+  bool operator==(const Stretch&) const = default;
+};
+
 /// Positions count from the beginning of the whole sequence. A call may bring a later piece of it: its tokens
 /// are [begin, begin + tokens), and schedule and window may refer to earlier tokens that the mixers' states
 /// have kept.
@@ -41,7 +55,9 @@ struct SequenceLayout {
   int64_t tokens = 0;
   ttt::Schedule schedule;
   ops::Window window;
-  at::Tensor positions;  ///< [tokens, axes], int64: RoPE coordinates
+  std::vector<Stretch> stretches;  ///< all tokens, in their order
+  bool unordered = false;  ///< what is remembered is a set: recurrences pass over it in both directions
+  at::Tensor positions;    ///< [tokens, axes], int64: RoPE coordinates
 
   int64_t keep_keys_from = 0;    ///< later pieces attend to tokens from here on
   int64_t keep_writes_from = 0;  ///< tokens from here on are written by later pieces
