@@ -15,7 +15,9 @@ at::Tensor read(const at::Tensor& state, const at::Tensor& x) {
   return at::matmul(x.unsqueeze(-2), state).squeeze(-2);
 }
 
-at::Tensor outer(const at::Tensor& k, const at::Tensor& v) { return k.unsqueeze(-1) * v.unsqueeze(-2); }
+at::Tensor outer_product(const at::Tensor& k, const at::Tensor& v) {
+  return k.unsqueeze(-1) * v.unsqueeze(-2);
+}
 
 /// `write(t, state)` is the state after token t.
 template <class Write>
@@ -38,7 +40,8 @@ RecurrenceResult gla(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                      const at::Tensor& log_decay, const at::Tensor& state, double scale) {
   const at::Tensor keys = at_least_float(k), values = at_least_float(v);
   return run(q, v, state, scale, [&](int64_t t, const at::Tensor& s) {
-    return log_decay.select(2, t).exp().unsqueeze(-1) * s + outer(keys.select(2, t), values.select(2, t));
+    return log_decay.select(2, t).exp().unsqueeze(-1) * s +
+           outer_product(keys.select(2, t), values.select(2, t));
   });
 }
 
@@ -48,7 +51,7 @@ RecurrenceResult delta_rule(const at::Tensor& q, const at::Tensor& k, const at::
   return run(q, v, state, scale, [&](int64_t t, const at::Tensor& s) {
     const at::Tensor key = keys.select(2, t);
     const at::Tensor missing = values.select(2, t) - read(s, key);
-    return s + outer(key, beta.select(2, t).unsqueeze(-1) * missing);
+    return s + outer_product(key, beta.select(2, t).unsqueeze(-1) * missing);
   });
 }
 
@@ -57,7 +60,7 @@ RecurrenceResult ssd(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
   const at::Tensor keys = at_least_float(k), values = at_least_float(v);
   return run(q, v, state, 1, [&](int64_t t, const at::Tensor& s) {
     const at::Tensor decay = log_decay.select(2, t).exp().unsqueeze(-1).unsqueeze(-1);
-    return decay * s + outer(keys.select(2, t), values.select(2, t));
+    return decay * s + outer_product(keys.select(2, t), values.select(2, t));
   });
 }
 
