@@ -5,6 +5,15 @@
 
 namespace lact {
 
+/// With a convolution in the projection; otherwise the state is the core's.
+struct ConvolvedState : State {
+  at::Tensor tail;
+  std::unique_ptr<State> core;
+
+  void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override;
+};
+
 class SingleMixer : public Mixer {
  public:
   SingleMixer(int64_t model_dim, const ProjectionConfig& projection, std::shared_ptr<Core> core);
@@ -12,7 +21,7 @@ class SingleMixer : public Mixer {
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
 
-  /// As SetCore says; only for such a core.
+  /// As SetCore says; only for such a core, and without convolution.
   void collect(const at::Tensor& x, const SequenceLayout& layout, State& state);
   void write_collected(State& state);
   at::Tensor read(const at::Tensor& x, const SequenceLayout& layout, const State& state);

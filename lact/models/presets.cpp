@@ -111,7 +111,7 @@ ModelConfig read_config(const options::Json& json, const std::string& file) {
   return about_file(file, [&] {
     Task task{};
     options::read(json.at("task"), task, "task");
-    options::Json fields = json;
+    options::Json fields = in_todays_words(json);
     fields.erase("task");
     ModelConfig config = default_config(task);
     std::visit([&](auto& any) { options::read(fields, any); }, config);

@@ -23,7 +23,7 @@ int64_t parameters_of(const torch::nn::Module& module) {
 }
 
 double flops_of(const ModelCost& cost, const std::string& name) {
-  for (const auto& part : cost.block) {
+  for (const auto& part : cost.block()) {
     if (part.name == name) return part.flops;
   }
   ADD_FAILURE() << "no part " << name;
@@ -36,7 +36,7 @@ TEST(Cost, ViewSynthesisHas312MParametersOf84MFastWeights) {
   const ModelCost cost = models::cost(nvs_312m());
   EXPECT_NEAR(millions(cost.total().parameters), 312, 0.005 * 312);
   EXPECT_NEAR(millions(cost.total().state), 84, 1);
-  EXPECT_EQ(cost.num_layers * cost.memory.parameters, cost.total().state);
+  EXPECT_EQ(cost.num_layers * cost.memory().parameters, cost.total().state);
   EXPECT_DOUBLE_EQ(cost.state_in_squares(), 6);
 }
 
@@ -53,7 +53,7 @@ TEST(Cost, LanguageModelsHaveThreeQuartersOfASquareOfState) {
   for (const LmConfig& config : {lm_tiny(), lm_small(), lm_760m(), lm_3b_paper(), lm_3b_code()}) {
     EXPECT_DOUBLE_EQ(models::cost(config).state_in_squares(), 0.75);
   }
-  EXPECT_EQ(models::cost(lm_3b_paper()).memory.state, 2304 * 3072);
+  EXPECT_EQ(models::cost(lm_3b_paper()).memory().state, 2304 * 3072);
   EXPECT_NEAR(double(models::cost(lm_3b_paper()).total().parameters), 3e9, 0.04 * 3e9);
   EXPECT_NEAR(double(models::cost(lm_760m()).total().parameters), 760e6, 0.06 * 760e6);
 }
@@ -70,7 +70,7 @@ TEST(Cost, LowRankInitialWeightsAreAFewPercentOfTheTrainableWeights) {
   LmConfig config = lm_3b_paper();
   const auto share = [&] {
     const ModelCost cost = models::cost(config);
-    return double(cost.memory.parameters) / double(sum("", cost.block).parameters);
+    return double(cost.memory().parameters) / double(sum("", cost.block()).parameters);
   };
   EXPECT_LT(share(), 0.03);
   config.layer = lm_layer(24, 2);
@@ -111,13 +111,13 @@ TEST(Cost, MuonOfOneMatrixIsThePapersFormula) {
 
 // Paper eq. 3, for the square matrices that it is about and for others.
 TEST(Cost, ComputeToMemoryIsThePapersRatio) {
-  const FastWeightCost square = models::cost(lm_3b_paper()).memory;
+  const FastWeightCost square = models::cost(lm_3b_paper()).memory();
   for (const double chunk : {16.0, 2048.0, 4096.0, 1e6}) {
     const double width = 768, ratio = square.compute_to_memory(chunk);
     EXPECT_DOUBLE_EQ(ratio, width / 2 / (1 + width / (2 * chunk)));
     EXPECT_LE(ratio, std::min(width / 2, chunk));
   }
-  const FastWeightCost wide = models::cost(nvs_312m()).memory;  // 1536 x 768
+  const FastWeightCost wide = models::cost(nvs_312m()).memory();  // 1536 x 768
   EXPECT_DOUBLE_EQ(wide.compute_to_memory(4096),
                    2.0 * 1536 * 768 * 4096 / (2.0 * (1536 * 768 + 4096 * 1536 + 4096 * 768)));
 }
@@ -125,7 +125,7 @@ TEST(Cost, ComputeToMemoryIsThePapersRatio) {
 // The paper writes 30 · head width · state, which counts all matrices, but compares one matrix's share of it
 // with the work of all three: 5/3 head widths. Counted alike it is 5.
 TEST(Cost, MuonBreaksEvenAtFiveHeadWidths) {
-  const FastWeightCost cost = models::cost(lm_3b_paper()).memory;
+  const FastWeightCost cost = models::cost(lm_3b_paper()).memory();
   EXPECT_EQ(cost.head_dim, 768);
   EXPECT_DOUBLE_EQ(cost.muon_flops, 30.0 * 768 * double(cost.state));
   EXPECT_DOUBLE_EQ(cost.break_even_chunk(), 5 * 768);
@@ -167,10 +167,10 @@ TEST(Cost, TiedEmbeddingsAreCountedOnce) {
 
 TEST(Cost, FullAttentionOfVideoGrowsWithTheClip) {
   VideoConfig config = video_1_3b();
-  config.mixer = VideoMixer::full;
+  config.mixer = MixerKind::full;
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {7}), "full attention"), 4.0 * 7 * 4680 * 1536);
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {60}), "full attention"), 4.0 * 60 * 4680 * 1536);
-  config.mixer = VideoMixer::window;
+  config.mixer = MixerKind::window;
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {60}), "window attention"), 4.0 * 2 * 4680 * 1536);
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {1}), "window attention"), 4.0 * 4680 * 1536);
   EXPECT_THROW(models::cost(config, {0}), Error);
@@ -178,7 +178,7 @@ TEST(Cost, FullAttentionOfVideoGrowsWithTheClip) {
 
 TEST(Cost, VideoWithoutMemoryIsWan) {
   VideoConfig config = video_1_3b();
-  for (const VideoMixer mixer : {VideoMixer::window, VideoMixer::full}) {
+  for (const MixerKind mixer : {MixerKind::window, MixerKind::full}) {
     config.mixer = mixer;
     EXPECT_EQ(models::cost(config).total().parameters, 1'418'996'800);
     EXPECT_EQ(models::cost(config).total().state, 0);
@@ -188,7 +188,7 @@ TEST(Cost, VideoWithoutMemoryIsWan) {
 /// What LaCT adds to a block of Wan: fast weights, rates, output scale and norm, scale and shift of q and k.
 int64_t added_to_wan(const ModelCost& cost) {
   int64_t added = 0;
-  for (const auto& part : cost.block) {
+  for (const auto& part : cost.block()) {
     for (const char* name : {"fast weights", "rates and gates", "scale and shift of q, k"}) {
       if (part.name == name) added += part.parameters;
     }
@@ -275,17 +275,17 @@ TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     Draw draw(seed);
     const ttt::LactConfig memory = draw_memory(draw);
-    const HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw),
-                                      draw.one_of({MemoryKind::lact, MemoryKind::lact, MemoryKind::none}),
-                                      memory,
+    const HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw), memory,
                                       draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none})};
     const LactLayerConfig lact = {draw_projection(draw), memory};
     const AttentionLayerConfig attention = {draw_projection(draw), draw_attention(draw)};
     const auto message = options::write(hybrid).dump();
     const Surroundings around = {.attended = 8, .chunk = 8};
-    EXPECT_EQ(sum("", layer_cost(kWidth, hybrid, around)).parameters,
-              parameters_of(*make_layer(kWidth, hybrid)))
-        << message;
+    for (const MixerKind kind : {MixerKind::lact, MixerKind::window, MixerKind::full}) {
+      EXPECT_EQ(sum("", layer_cost(kWidth, kind, hybrid, around)).parameters,
+                parameters_of(*make_layer(kWidth, kind, hybrid)))
+          << options::word_of(kind) << message;
+    }
     EXPECT_EQ(sum("", layer_cost(kWidth, lact, around)).parameters, parameters_of(*make_layer(kWidth, lact)))
         << message;
     EXPECT_EQ(sum("", layer_cost(kWidth, attention, around)).parameters,
@@ -302,7 +302,7 @@ TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
 }
 
 TEST(Cost, ParametersAreThoseOfVideoModels) {
-  for (const VideoMixer mixer : {VideoMixer::lact, VideoMixer::window, VideoMixer::full}) {
+  for (const MixerKind mixer : {MixerKind::lact, MixerKind::window, MixerKind::full}) {
     VideoConfig config = video_tiny();
     config.mixer = mixer;
     EXPECT_EQ(models::cost(config).total().parameters, parameters_of(VideoModel(config)))
@@ -315,14 +315,14 @@ TEST(Cost, ParametersAreThoseOfTheBlocks) {
     Draw draw(seed);
     LmConfig lm;
     lm.model_dim = kWidth;
-    lm.layer = {draw_projection(draw), draw_attention(draw), MemoryKind::lact, draw_memory(draw)};
+    lm.layer = {draw_projection(draw), draw_attention(draw), draw_memory(draw)};
     using nn::FeedForwardKind;
     lm.feed_forward = {
         draw.one_of({FeedForwardKind::swiglu, FeedForwardKind::gelu, FeedForwardKind::gelu_tanh}), 40,
         draw.coin()};
     if (draw.coin()) lm.norm = {nn::NormKind::layer, 1e-5, draw.coin()};
     const Block lm_block(kWidth, lm.norm, {make_layer(kWidth, lm.layer)}, lm.feed_forward);
-    EXPECT_EQ(sum("", models::cost(lm).block).parameters, parameters_of(lm_block))
+    EXPECT_EQ(sum("", models::cost(lm).block()).parameters, parameters_of(lm_block))
         << options::write(lm).dump();
 
     NvsConfig nvs;
@@ -333,7 +333,7 @@ TEST(Cost, ParametersAreThoseOfTheBlocks) {
     nvs.norm = lm.norm;
     const Block nvs_block(kWidth, nvs.norm, {make_layer(kWidth, nvs.attention), make_layer(kWidth, nvs.lact)},
                           nvs.feed_forward);
-    EXPECT_EQ(sum("", models::cost(nvs).block).parameters, parameters_of(nvs_block))
+    EXPECT_EQ(sum("", models::cost(nvs).block()).parameters, parameters_of(nvs_block))
         << options::write(nvs).dump();
   }
 }

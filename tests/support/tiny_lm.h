@@ -49,7 +49,7 @@ inline std::vector<std::pair<std::string, models::LmConfig>> tiny_lms() {
     }
   }
   auto window = tiny_lm();
-  window.layer.memory_kind = models::MemoryKind::none;
+  window.mixer = models::MixerKind::window;
   all.emplace_back("window only", window);
   auto convolved = tiny_lm();
   convolved.layer.projection.conv_width = 3;

@@ -12,7 +12,7 @@
 
 namespace lact::testing {
 
-inline models::NvsConfig tiny_nvs(models::NvsMixer mixer = models::NvsMixer::lact) {
+inline models::NvsConfig tiny_nvs(models::MixerKind mixer = models::MixerKind::lact) {
   models::NvsConfig config;
   config.patch_size = 4;
   config.model_dim = 32;

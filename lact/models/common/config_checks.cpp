@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lact/base/error.h"
+#include "lact/base/options.h"
 
 namespace lact::models {
 
@@ -75,6 +76,18 @@ void check_memory(const std::string& path, int64_t model_dim, const ttt::LactCon
   check_update(path + ".update", config.update);
 }
 
+/// Why a model may have no use for a mixer.
+std::string why_not(MixerKind kind) {
+  switch (kind) {
+    case MixerKind::perceiver:
+      return "whose registers read a set of views";
+    case MixerKind::window:
+      return "but each view attends to itself in any case, and a window lets it know no other";
+    default:
+      return fmt::format("and {} is not to be had here", options::word_of(kind));
+  }
+}
+
 }  // namespace
 
 void check_size(const std::string& path, int64_t value, int64_t largest) {
@@ -113,10 +126,25 @@ void check_feed_forward(const std::string& path, const nn::FeedForwardOptions& o
   check_size(path + ".hidden_dim", options.hidden_dim);
 }
 
-void check_layer(const std::string& path, int64_t model_dim, const HybridLayerConfig& config) {
+void check_layer(const std::string& path, int64_t model_dim, const MixerPattern& mixer,
+                 const HybridLayerConfig& config) {
   check_projection(path + ".projection", config.projection);
   check_attention(path + ".attention", model_dim, config.attention);
-  if (config.memory_kind == MemoryKind::lact) check_memory(path + ".memory", model_dim, config.memory);
+  if (mixer.has(MixerKind::lact)) check_memory(path + ".memory", model_dim, config.memory);
+}
+
+void check_mixer(const std::string& what, const MixerPattern& mixer, int64_t num_layers,
+                 const std::vector<MixerKind>& known) {
+  std::vector<std::string_view> words;
+  for (const MixerKind kind : known) words.push_back(options::word_of(kind));
+  for (const MixerKind kind : mixer.kinds()) {
+    const bool usable = std::find(known.begin(), known.end(), kind) != known.end();
+    LACT_CHECK(usable, "[config] mixer is {}, {}; {} has {}", mixer.text(), why_not(kind), what,
+               fmt::join(words, ", "));
+  }
+  LACT_CHECK(mixer.period() <= num_layers,
+             "[config] mixer is {}, a pattern of {} layers, but num_layers is {}", mixer.text(),
+             mixer.period(), num_layers);
 }
 
 void check_layer(const std::string& path, int64_t model_dim, const LactLayerConfig& config) {

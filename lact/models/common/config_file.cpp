@@ -31,6 +31,33 @@ ConfigFile read_config_file(const std::string& folder) {
   return {config_path(folder), options::read_json_file(config_path(folder))};
 }
 
+options::Json in_todays_words(options::Json config) {
+  if (!config.is_object() || !config.contains("layer") || !config["layer"].is_object()) return config;
+  auto& layer = config["layer"];
+  const auto kind = layer.find("memory_kind");
+  if (kind == layer.end() || (*kind != "lact" && *kind != "none")) return config;
+  if (*kind == "none") {
+    LACT_CHECK(!config.contains("mixer"), "layer.memory_kind is none, which is mixer window, but mixer is {}",
+               config["mixer"].dump());
+    config["mixer"] = "window";
+  }
+  layer.erase("memory_kind");
+  return config;
+}
+
+std::string fingerprinted_text(options::Json config, bool had_mixer) {
+  if (!config.contains("layer")) return config.dump();
+  const options::Json mixer = config["mixer"];
+  if (!had_mixer && (mixer == "lact" || mixer == "window")) config.erase("mixer");
+  options::Json layer = options::Json::object();
+  for (const auto& [key, value] : config["layer"].items()) {
+    layer[key] = value;
+    if (key == "attention") layer["memory_kind"] = !had_mixer && mixer == "window" ? "none" : "lact";
+  }
+  config["layer"] = layer;
+  return config.dump();
+}
+
 void write_config_file(const std::string& folder, const options::Json& json) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -4,17 +4,18 @@ namespace lact::models {
 
 namespace {
 
-std::vector<std::shared_ptr<Mixer>> nvs_mixers(const NvsConfig& config) {
+std::vector<std::shared_ptr<Mixer>> nvs_mixers(const NvsConfig& config, MixerKind kind) {
   const int64_t width = config.model_dim;
-  return {make_layer(width, config.attention), config.mixer == NvsMixer::lact
-                                                   ? make_layer(width, config.lact)
-                                                   : make_full_layer(width, config.attention)};
+  return {make_layer(width, config.attention), kind == MixerKind::full
+                                                   ? make_full_layer(width, config.attention)
+                                                   : make_layer(width, config.lact)};
 }
 
 }  // namespace
 
-NvsBlock::NvsBlock(const NvsConfig& config)
-    : Block(config.model_dim, config.norm, nvs_mixers(config), config.feed_forward) {}
+NvsBlock::NvsBlock(const NvsConfig& config, int64_t layer)
+    : Block(config.model_dim, config.norm, nvs_mixers(config, config.mixer.kind_of(layer)),
+            config.feed_forward) {}
 
 at::Tensor NvsBlock::look(const at::Tensor& x, const SequenceLayout& layout) {
   return x + mixers_[0]->forward(mixer_norms_[0]->forward(x), layout);

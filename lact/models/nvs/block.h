@@ -10,7 +10,8 @@ namespace lact::models {
 
 class NvsBlock : public Block {
  public:
-  explicit NvsBlock(const NvsConfig& config);
+  /// The block at index `layer`, which has that layer's mixer.
+  NvsBlock(const NvsConfig& config, int64_t layer);
 
   /// The memory alone: what a scene is made of.
   std::unique_ptr<State> initial_memory(int64_t batch) { return memory().initial_state(batch); }

@@ -33,12 +33,31 @@ LactLayerConfig nvs_memory(double hidden_multiple) {
   return layer;
 }
 
+namespace {
+
+/// What carries information between views.
+std::vector<CostPart> between_views(const NvsConfig& config, MixerKind kind, const Surroundings& around) {
+  if (kind == MixerKind::full) return full_layer_cost(config.model_dim, config.attention, around);
+  return layer_cost(config.model_dim, config.lact, around);
+}
+
+void check_no_convolution(const char* path, const ProjectionConfig& projection) {
+  LACT_CHECK(projection.conv_width == 0,
+             "[config] {}.conv_width is {}, expected 0: patches of views have no order", path,
+             projection.conv_width);
+}
+
+}  // namespace
+
 void NvsConfig::check() const {
   check_size("patch_size", patch_size, kLargestPatch);
   check_size("model_dim", model_dim);
   check_size("num_layers", num_layers, kMostLayers);
+  check_mixer("a view-synthesis model", mixer, num_layers, {MixerKind::lact, MixerKind::full});
   check_layer("attention", model_dim, attention);
+  check_no_convolution("attention.projection", attention.projection);
   check_layer("lact", model_dim, lact);
+  check_no_convolution("lact.projection", lact.projection);
   check_feed_forward("feed_forward", feed_forward);
   check_norm("norm", norm);
 }
@@ -53,21 +72,19 @@ ModelCost cost(const NvsConfig& config, const ViewSet& views) {
   ModelCost all;
   all.model_dim = width;
   all.num_layers = config.num_layers;
-  all.around = {.attended = side * side, .chunk = side * side * double(views.inputs)};
-  all.block = layer_cost(width, config.attention, all.around);
-  std::vector<CostPart> between;
-  if (config.mixer == NvsMixer::lact) {
-    all.memory = fast_weight_cost(width, config.lact.memory);
-    between = layer_cost(width, config.lact, all.around);
-  } else {
-    between = layer_cost(width, config.attention, {.attended = all.around.chunk});
-    between.front().name = "full attention projections";
-    between.back().name = "full attention";
-  }
-  for (auto& part : between) all.block.push_back(std::move(part));
-  all.block.push_back(feed_forward_cost(width, config.feed_forward));
+  const double inputs = side * side * double(views.inputs);
+  all.around = {.attended = side * side, .chunk = inputs, .everything = inputs};
   const CostPart norm = norm_cost("norm", width, config.norm);
-  all.block.push_back(sum("norms", {norm, norm, norm}));
+  all.blocks = block_costs(config.mixer, config.num_layers, [&](MixerKind kind) {
+    BlockCost block;
+    block.parts = layer_cost(width, config.attention, all.around);
+    for (auto& part : between_views(config, kind, all.around)) block.parts.push_back(std::move(part));
+    block.parts.push_back(feed_forward_cost(width, config.feed_forward));
+    block.parts.push_back(sum("norms", {norm, norm, norm}));
+    if (kind == MixerKind::lact) block.memory = fast_weight_cost(width, config.lact.memory);
+    if (kind == MixerKind::full) block.kept_tokens = inputs;
+    return block;
+  });
   all.others = {linear_cost("input layer", config.input_channels(), width, false),
                 norm_cost("input norm", width, config.norm), norm_cost("decoder norm", width, config.norm),
                 linear_cost("decoder", width, config.output_channels(), false)};

@@ -3,10 +3,6 @@
 // biases but the rates'.
 #pragma once
 
-#include <array>
-#include <string_view>
-#include <utility>
-
 #include "lact/io/image_size.h"
 #include "lact/models/common/cost.h"
 #include "lact/models/common/layers.h"
@@ -23,18 +19,12 @@ AttentionLayerConfig nvs_attention(int64_t num_heads);
 /// One fast-weight head, updated by Muon; `hidden_multiple` 2 gives 6 d² of state per block.
 LactLayerConfig nvs_memory(double hidden_multiple);
 
-/// What carries information between views: LaCT, or full attention of the same width (the baseline).
-enum class NvsMixer { lact, full };
-constexpr std::array<std::pair<NvsMixer, std::string_view>, 2> enum_names(NvsMixer) {
-  return {{{NvsMixer::lact, "lact"}, {NvsMixer::full, "full"}}};
-}
-
 struct NvsConfig {
   int64_t patch_size = 8;
   int64_t model_dim = 768;
   int64_t num_layers = 24;
   AttentionLayerConfig attention = nvs_attention(12);
-  NvsMixer mixer = NvsMixer::lact;
+  MixerPattern mixer = MixerKind::lact;
   LactLayerConfig lact = nvs_memory(2);
   nn::FeedForwardOptions feed_forward = {nn::FeedForwardKind::gelu, 3072};
   nn::NormOptions norm = {nn::NormKind::layer, 1e-5};
@@ -47,7 +37,7 @@ struct NvsConfig {
     field("attention", attention, "attention inside each image");
     field("mixer", mixer,
           "between images: lact, or full, attention of all tokens to the input images with the heads of "
-          "`attention`");
+          "`attention`; or a pattern of layers such as 3 lact : 1 full");
     field("lact", lact, "memory of all input images, if the mixer is lact");
     field("feed_forward", feed_forward, "feed-forward network of a block");
     field("norm", norm, "norms of the blocks, after the input layer and before the decoder");

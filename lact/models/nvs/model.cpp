@@ -80,7 +80,7 @@ NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
   input_ = register_module("input", std::make_shared<nn::Linear>(config.input_channels(), width, false));
   input_norm_ = register_module("input_norm", std::make_shared<nn::Norm>(width, config.norm));
   for (int64_t i = 0; i < config.num_layers; ++i) {
-    blocks_.push_back(register_module(fmt::format("block{}", i), std::make_shared<NvsBlock>(config)));
+    blocks_.push_back(register_module(fmt::format("block{}", i), std::make_shared<NvsBlock>(config, i)));
   }
   decoder_norm_ = register_module("decoder_norm", std::make_shared<nn::Norm>(width, config.norm));
   decoder_ = register_module("decoder", std::make_shared<nn::Linear>(width, config.output_channels(), false));

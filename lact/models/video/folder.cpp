@@ -67,6 +67,11 @@ ForeignNames video_names(const VideoModel& model) {
   return covers(names, model) ? names : own_names(model);
 }
 
+/// "block12.mixer.memory.rate.weight" -> 12
+int64_t block_of(const std::string& parameter) {
+  return std::stoll(parameter.substr(std::string("block").size()));
+}
+
 /// Whether the tensors are Wan's, which has no parameter of LaCT.
 bool lacks_lact(const VideoModel& model, const Tensors& tensors) {
   bool has = false, given = false;
@@ -141,9 +146,24 @@ std::shared_ptr<VideoModel> load_video_as(const VideoConfig& config, const std::
   if (config == config_of(opened)) return load_video(folder);
   auto model = video_model_for(config, opened, folder);
   Tensors tensors = tensors_of(opened, folder);
-  const ForeignNames theirs = video_names(*nn::make_uninitialised<VideoModel>(config_of(opened)));
-  for (const auto& [foreign, ours, view] : theirs.tensors())
-    if (config.mixer != VideoMixer::lact && is_lact_parameter(ours)) tensors.erase(foreign);
+  const VideoConfig theirs = config_of(opened);
+  // The memory of a block that has another mixer here than there.
+  const auto is_new = [&](const std::string& ours) {
+    const int64_t layer = is_lact_parameter(ours) ? block_of(ours) : 0;
+    return is_lact_parameter(ours) && config.mixer.kind_of(layer) != theirs.mixer.kind_of(layer);
+  };
+  const ForeignNames known = video_names(*nn::make_uninitialised<VideoModel>(theirs)),
+                     wanted = video_names(*model);
+  for (const auto& [foreign, ours, view] : known.tensors())
+    if (is_new(ours)) tensors.erase(foreign);
+  const bool begins = std::any_of(wanted.tensors().begin(), wanted.tensors().end(),
+                                  [&](const auto& row) { return is_new(row.ours); });
+  if (begins) {
+    model = std::make_shared<VideoModel>(config);
+    const auto parameters = model->named_parameters();
+    for (const auto& [foreign, ours, view] : wanted.tensors())
+      if (is_new(ours)) tensors[foreign] = view(parameters[ours].detach());
+  }
   return filled(model, std::move(tensors), folder);
 }
 
@@ -168,7 +188,7 @@ void save_video(const std::string& folder, const VideoModel& model, at::ScalarTy
 }
 
 std::string fingerprint(const VideoModel& model) {
-  return fingerprint_of(model, options::write(model.config()).dump());
+  return fingerprint_of(model, fingerprinted_text(options::write(model.config()), /*had_mixer=*/true));
 }
 
 }  // namespace lact::models

@@ -128,7 +128,6 @@ ForeignNames foreign_names(const VideoConfig& config) {
   ForeignNames block, names;
   block.shaped("modulation", "modulation", {1, kBlockModulations, width});
   block.nest("self_attn.", "mixer.", wan_attention_names(config.layer.projection.qk_norm));
-  if (config.mixer == VideoMixer::lact) block.nest("self_attn.", "mixer.", lact_names(config.layer.memory));
   block.nest("cross_attn.", "cross_attention.",
              wan_attention_names(config.cross_attention.projection.qk_norm));
   block.linear("norm3", "cross_norm", config.cross_norm.bias);
@@ -143,8 +142,12 @@ ForeignNames foreign_names(const VideoConfig& config) {
   names.linear("time_embedding.0", "time_embedding.in", true);
   names.linear("time_embedding.2", "time_embedding.out", true);
   names.linear("time_projection.1", "time_embedding.projection", true);
-  for (int64_t i = 0; i < config.num_layers; ++i)
-    names.nest(fmt::format("blocks.{}.", i), fmt::format("block{}.", i), block);
+  ForeignNames with_lact = block;
+  with_lact.nest("self_attn.", "mixer.", lact_names(config.layer.memory));
+  for (int64_t i = 0; i < config.num_layers; ++i) {
+    const bool lact = config.mixer.kind_of(i) == MixerKind::lact;
+    names.nest(fmt::format("blocks.{}.", i), fmt::format("block{}.", i), lact ? with_lact : block);
+  }
   names.linear("head.head", "head", true);
   names.shaped("head.modulation", "head_modulation", {1, kHeadModulations, width});
   return names;

@@ -44,7 +44,7 @@ std::vector<std::pair<std::string, NvsConfig>> all_mixers() {
   heads.lact.memory.update.norm_placement = ttt::NormPlacement::pre;
   squared.lact.memory.loss = "squared_error";
   return {{"muon", tiny_nvs()}, {"gradient descent", descent}, {"momentum", momentum},
-          {"two heads", heads}, {"squared error", squared},    {"full", tiny_nvs(NvsMixer::full)}};
+          {"two heads", heads}, {"squared error", squared},    {"full", tiny_nvs(MixerKind::full)}};
 }
 
 TEST(NvsModel, ReconstructAndRenderIsTheTrainingForward) {
@@ -58,7 +58,7 @@ TEST(NvsModel, ReconstructAndRenderIsTheTrainingForward) {
 }
 
 TEST(NvsModel, FloatAndBfloat16RenderTheSameWithinTheirPrecision) {
-  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+  for (const auto mixer : {MixerKind::lact, MixerKind::full}) {
     // Enough tokens for the fused paths.
     const TinyScene scene = tiny_scene(5, 32, 32);
     auto precise = make_precise_nvs(tiny_nvs(mixer));
@@ -179,7 +179,7 @@ TEST(NvsModel, AnyResolutionIsRendered) {
 }
 
 TEST(NvsModel, InputViewsMayHaveDifferentSizes) {
-  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+  for (const auto mixer : {MixerKind::lact, MixerKind::full}) {
     const auto model = make_precise_nvs(tiny_nvs(mixer));
     const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble), other = tiny_scene(4, 4, 12, at::kDouble);
     const auto views = [&](const std::vector<int64_t>& order) {
@@ -198,7 +198,7 @@ TEST(NvsModel, InputViewsMayHaveDifferentSizes) {
 }
 
 TEST(NvsModel, RecomputeChangesNoGradient) {
-  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+  for (const auto mixer : {MixerKind::lact, MixerKind::full}) {
     const auto model = make_precise_nvs(tiny_nvs(mixer));
     const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble);
     const auto gradients = [&](nn::Recompute recompute) {
@@ -240,7 +240,7 @@ TEST(NvsModel, RecomputingWhatIsCheapKeepsLess) {
 
 // Who can know of whom: the pixels of an input view reach every target; a target's rays reach itself alone.
 TEST(NvsModel, InformationFlowsFromInputsToTargetsOnly) {
-  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+  for (const auto mixer : {MixerKind::lact, MixerKind::full}) {
     const auto model = make_precise_nvs(tiny_nvs(mixer));
     const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble);
     const at::Tensor images = scene.images.narrow(0, 0, 2).unsqueeze(0), rays = scene.rays().unsqueeze(0);

@@ -29,7 +29,7 @@ NvsScene scene_of(NvsModel& model, const TinyScene& views) {
 TEST(SceneFile, RendersAsBefore) {
   auto momentum = tiny_nvs();
   momentum.lact.memory.update.momentum = true;
-  for (const auto& config : {tiny_nvs(), tiny_nvs(NvsMixer::full), momentum}) {
+  for (const auto& config : {tiny_nvs(), tiny_nvs(MixerKind::full), momentum}) {
     const TemporaryFolder folder;
     const auto model = make_nvs(config);
     const std::string hash = fingerprint(*model);

@@ -26,7 +26,7 @@ using Tensors = std::map<std::string, at::Tensor>;
 /// What Wan's checkpoint of the model's sizes holds, with the model's values.
 Tensors wan_tensors(const VideoModel& model) {
   VideoConfig window = model.config();
-  window.mixer = VideoMixer::window;
+  window.mixer = MixerKind::window;
   return export_foreign(model, foreign_names(window));
 }
 
@@ -34,7 +34,7 @@ TEST(VideoFolder, ComesBackTheSame) {
   VideoConfig linear = tiny_video();
   linear.layer.memory.network = "linear";
   std::vector<VideoConfig> configs = {linear};
-  for (const VideoMixer mixer : kVideoMixers) configs.push_back(tiny_video(mixer));
+  for (const MixerKind mixer : kVideoMixers) configs.push_back(tiny_video(mixer));
   for (const VideoConfig& config : configs) {
     const TemporaryFolder folder;
     const auto model = make_video(config);
@@ -87,7 +87,7 @@ TEST(VideoFolder, UsesWansNamesWhereTheyExist) {
 
 TEST(VideoWeights, WanLoadsAndIsWindowAttention) {
   const TemporaryFolder folder;
-  const auto window = make_video(tiny_video(VideoMixer::window), 1);
+  const auto window = make_video(tiny_video(MixerKind::window), 1);
   const std::string file = folder / "wan.safetensors";
   io::write_safetensors(file, {wan_tensors(*window), {}});
   at::manual_seed(2);
@@ -100,7 +100,7 @@ TEST(VideoWeights, WanLoadsAndIsWindowAttention) {
   Tensors nested;
   for (const auto& [name, tensor] : wan_tensors(*window)) nested["generator.model." + name] = tensor;
   io::write_safetensors(file, {nested, {}});
-  VideoModel full(tiny_video(VideoMixer::full));
+  VideoModel full(tiny_video(MixerKind::full));
   load_video_weights(full, file);
   EXPECT_TRUE(wan_tensors(full)
                   .at("blocks.1.self_attn.k.weight")
@@ -120,7 +120,7 @@ TEST(VideoWeights, AuthorsCheckpointLoadsWhole) {
   io::write_safetensors(file, {tensors, {}});
   EXPECT_SENTENCE(load_video_weights(*again, file), "tensor blocks.1.self_attn.w1 is missing");
   EXPECT_EQ(fingerprint(*again), fingerprint(*model));
-  EXPECT_SENTENCE(load_video_weights(*make_video(tiny_video(VideoMixer::window)), file),
+  EXPECT_SENTENCE(load_video_weights(*make_video(tiny_video(MixerKind::window)), file),
                   "is not part of this model");
   tensors.erase("patch_embedding.weight");
   io::write_safetensors(file, {tensors, {}});
@@ -129,7 +129,7 @@ TEST(VideoWeights, AuthorsCheckpointLoadsWhole) {
 
 TEST(VideoWeights, GroupsOfParameters) {
   const auto parameters = make_video(tiny_video())->named_parameters();
-  const auto window = make_video(tiny_video(VideoMixer::window))->named_parameters();
+  const auto window = make_video(tiny_video(MixerKind::window))->named_parameters();
   int64_t added = 0, attention = 0;
   for (const auto& item : parameters) {
     EXPECT_EQ(is_lact_parameter(item.key()), !window.contains(item.key())) << item.key();
@@ -147,7 +147,7 @@ TEST(VideoWeights, GroupsOfParameters) {
 
 TEST(VideoFolder, PublishedWanFolderLoads) {
   const TemporaryFolder folder;
-  const auto window = make_video(tiny_video(VideoMixer::window));
+  const auto window = make_video(tiny_video(MixerKind::window));
   std::filesystem::create_directories(folder / "wan");
   const std::string config = folder / "wan/config.json";
   const auto write = [&](const std::string& type) {
