@@ -23,4 +23,9 @@ inline at::Tensor split_heads(const at::Tensor& x, int64_t num_heads) {
   return x.view(sizes);
 }
 
+/// [B, T, H·D] -> [B, H, T, D]
+inline at::Tensor to_heads(const at::Tensor& x, int64_t num_heads) {
+  return split_heads(x, num_heads).transpose(1, 2);
+}
+
 }  // namespace lact

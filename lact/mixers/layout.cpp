@@ -249,4 +249,26 @@ at::Tensor layout_mask(const SequenceLayout& layout) {
       .logical_or(ops::window_mask(layout.window, layout.tokens));
 }
 
+at::Tensor recurrence_mask(const SequenceLayout& layout) {
+  LACT_CHECK(layout.begin == 0, "[layout] a mask is of a whole sequence, but this piece begins at token {}",
+             layout.begin);
+  at::Tensor mask = at::zeros({layout.tokens, layout.tokens}, at::kBool);
+  at::Tensor known = at::zeros({layout.tokens}, at::kBool);
+  for (size_t i = 0; i < layout.stretches.size();) {
+    const Passage passage = layout.stretches[i].passage;
+    Range tokens = layout.stretches[i++].tokens;
+    // Neighbours that are remembered are one set.
+    while (passage == Passage::remembered && i < layout.stretches.size() &&
+           layout.stretches[i].passage == passage)
+      tokens.end = layout.stretches[i++].tokens.end;
+    mask.slice(0, tokens.begin, tokens.end).copy_(known.expand({tokens.size(), layout.tokens}));
+    if (passage == Passage::read_only) continue;
+    at::Tensor among = at::ones({tokens.size(), tokens.size()}, at::kBool);
+    if (!layout.unordered) among = among.tril();
+    mask.slice(0, tokens.begin, tokens.end).slice(1, tokens.begin, tokens.end).copy_(among);
+    if (passage == Passage::remembered) known.slice(0, tokens.begin, tokens.end).fill_(true);
+  }
+  return mask;
+}
+
 }  // namespace lact

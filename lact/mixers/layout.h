@@ -115,4 +115,8 @@ ops::Window full_window(const SequenceLayout& layout, int64_t kept = 0);
 /// The union of the schedule's and the window's masks, bool [T, T]; for a layout of a whole sequence.
 at::Tensor layout_mask(const SequenceLayout& layout);
 
+/// What a token knows through a state that changes with every token, bool [T, T]; for a layout of a whole
+/// sequence. Of a set it knows all, which takes passages in both directions.
+at::Tensor recurrence_mask(const SequenceLayout& layout);
+
 }  // namespace lact

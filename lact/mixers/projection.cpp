@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/mixers/convolution.h"
 
 namespace lact {
 
@@ -38,16 +39,7 @@ Projected Projection::in(const at::Tensor& x, at::Tensor& tail) const {
   const profile::Scope part("projections");
   LACT_CHECK(x.dim() == 3, "[mixer] the input has shape {}, expected [B, T, M]", x.sizes().vec());
   at::Tensor joined = qkv_->forward(x);
-  if (conv_.defined()) {
-    // y_t = Σ_j w_j x_{t-j}
-    const int64_t tokens = joined.size(1), before = conv_.size(0) - 1;
-    const at::Tensor row = at::cat({tail.to(joined.scalar_type()), joined}, 1);
-    const at::Tensor weights = conv_.to(joined.scalar_type());
-    joined = row.narrow(1, 0, tokens) * weights[0];
-    for (int64_t i = 1; i <= before; ++i) joined = joined + row.narrow(1, i, tokens) * weights[i];
-    // A copy: a view would keep the whole piece in memory.
-    tail = row.narrow(1, tokens, before).clone();
-  }
+  if (conv_.defined()) joined = causal_convolution(joined, conv_, tail);
   const auto qkv = joined.chunk(3, -1);
   if (!q_norm_) return {x, qkv[0], qkv[1], qkv[2]};
   return {x, q_norm_->forward(qkv[0]), k_norm_->forward(qkv[1]), qkv[2]};

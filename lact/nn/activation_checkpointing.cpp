@@ -9,6 +9,7 @@
 
 #include "lact/base/error.h"
 #include "lact/nn/recompute.h"
+#include "lact/ops/dispatch/dtypes.h"
 
 namespace lact::nn {
 
@@ -72,6 +73,11 @@ struct ActivationCheckpointing::Step : torch::autograd::Function<ActivationCheck
 };
 
 ActivationCheckpointing::ActivationCheckpointing(bool on) : on_(on && at::GradMode::is_enabled()) {}
+
+at::Tensor ActivationCheckpointing::widen(const at::Tensor& x) {
+  if (x.scalar_type() == ops::wide_type(x.scalar_type())) return x;
+  return run([](const std::vector<at::Tensor>& in) { return ops::at_least_float(in[0]); }, {x});
+}
 
 at::Tensor ActivationCheckpointing::run(const Function& function, const std::vector<at::Tensor>& inputs) {
   const bool recorded = std::any_of(inputs.begin(), inputs.end(),

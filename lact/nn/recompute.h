@@ -57,6 +57,9 @@ class ActivationCheckpointing {
   /// and return new memory, with the same numbers whenever it is called.
   at::Tensor run(const Function& function, const std::vector<at::Tensor>& inputs);
 
+  /// x in float32 or wider: itself if it is that already.
+  at::Tensor widen(const at::Tensor& x);
+
   /// Frees the memory of all values of `run` and fills it again when the gradient of `result` is known.
   /// REQUIRES: nothing reads a value any more but the backward pass of what lies between it and `result`.
   /// Without this call values are freed when nobody holds them.

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "lact/models/common/block.h"
+#include "lact/models/lm/model.h"
 #include "lact/models/lm/presets.h"
 #include "lact/models/nvs/presets.h"
 #include "lact/models/presets.h"
@@ -56,6 +57,66 @@ TEST(Cost, LanguageModelsHaveThreeQuartersOfASquareOfState) {
   EXPECT_EQ(models::cost(lm_3b_paper()).memory().state, 2304 * 3072);
   EXPECT_NEAR(double(models::cost(lm_3b_paper()).total().parameters), 3e9, 0.04 * 3e9);
   EXPECT_NEAR(double(models::cost(lm_760m()).total().parameters), 760e6, 0.06 * 760e6);
+}
+
+// Table 3: per block, in units of the model's width.
+TEST(Cost, BaselinesHaveThePapersState) {
+  EXPECT_DOUBLE_EQ(models::cost(lm_3b_paper()).state_in_widths(), 2304);
+  EXPECT_DOUBLE_EQ(models::cost(lm_3b_gla()).state_in_widths(), 384);
+  EXPECT_DOUBLE_EQ(models::cost(lm_3b_deltanet()).state_in_widths(), 128);
+  EXPECT_DOUBLE_EQ(models::cost(lm_760m_gla()).state_in_widths(), 384);
+  EXPECT_DOUBLE_EQ(models::cost(lm_760m_deltanet()).state_in_widths(), 128);
+  EXPECT_EQ(models::cost(video_1_3b_mamba2()).block_state(), 12 * 128 * 128);
+  for (const LmConfig& config : {lm_3b_full(), lm_3b_window(), lm_760m_full(), lm_760m_window()}) {
+    const ModelCost cost = models::cost(config);
+    EXPECT_EQ(cost.total().state, 0);
+    EXPECT_EQ(cost.blocks.front().grows(), config.mixer == MixerKind::full);
+  }
+}
+
+TEST(Cost, BaselinesHaveThePapersSize) {
+  for (const LmConfig& config : {lm_760m_full(), lm_760m_window(), lm_760m_gla(), lm_760m_deltanet()})
+    EXPECT_NEAR(millions(models::cost(config).total().parameters), 760, 0.06 * 760);
+  for (const LmConfig& config : {lm_3b_full(), lm_3b_window(), lm_3b_gla(), lm_3b_deltanet()})
+    EXPECT_NEAR(millions(models::cost(config).total().parameters), 3000, 0.06 * 3000);
+  EXPECT_NEAR(millions(models::cost(nvs_full()).total().parameters), 284, 0.5);
+}
+
+// k vᵀ and S q are two products with the state; the delta rule looks S k up before.
+TEST(Cost, RecurrencesTakeFourOrSixTimesTheirState) {
+  const auto work = [](const LmConfig& config) {
+    const ModelCost cost = models::cost(config);
+    return flops_of(cost, "recurrence") / double(cost.block_state());
+  };
+  EXPECT_DOUBLE_EQ(work(lm_3b_gla()), 4);
+  EXPECT_DOUBLE_EQ(work(lm_3b_deltanet()), 6);
+  LmConfig mamba2 = lm_tiny();
+  mamba2.mixer = MixerKind::mamba2;
+  EXPECT_DOUBLE_EQ(work(mamba2), 4);
+}
+
+TEST(Cost, FullAttentionOfATextGrowsWithIt) {
+  for (const int64_t tokens : {100, 32768})
+    EXPECT_DOUBLE_EQ(flops_of(models::cost(lm_760m_full(), {tokens}), "full attention"),
+                     4.0 * double(tokens) * 1536);
+  EXPECT_EQ(models::cost(lm_760m_window(), {100}).total().flops,
+            models::cost(lm_760m_window(), {32768}).total().flops);
+  EXPECT_THROW(models::cost(lm_760m_full(), {0}), Error);
+}
+
+TEST(Cost, APatternCostsWhatItsLayersCost) {
+  LmConfig config = lm_tiny();
+  const CostPart lact = models::cost(config).blocks.front().one(),
+                 others = sum("", models::cost(config).others);
+  config.mixer = MixerKind::full;
+  const CostPart full = models::cost(config).blocks.front().one();
+  config.mixer = MixerPattern::parse("3 lact : 1 full");
+  const ModelCost cost = models::cost(config);
+  const CostPart total = cost.total();
+  EXPECT_EQ(total.parameters, 5 * lact.parameters + full.parameters + others.parameters);
+  EXPECT_EQ(total.state, 5 * lact.state);
+  EXPECT_DOUBLE_EQ(total.flops, 5 * lact.flops + full.flops + others.flops);
+  EXPECT_EQ(total.parameters, parameters_of(LanguageModel(config)));
 }
 
 TEST(Cost, LowRankInitialWeightsAdd128TimesTheWidthAndASquareOverTheHeads) {
@@ -271,19 +332,56 @@ ttt::LactConfig draw_memory(Draw& draw) {
   return config;
 }
 
+constexpr MixerKind kLayerMixers[] = {MixerKind::lact, MixerKind::full,     MixerKind::window,
+                                      MixerKind::gla,  MixerKind::deltanet, MixerKind::mamba2};
+
+HeadOutputConfig draw_output(Draw& draw) {
+  return {.norm = draw.coin(),
+          .scale = draw.one_of({OutputScale::none, OutputScale::per_head, OutputScale::per_token})};
+}
+
+void draw_recurrences(Draw& draw, HybridLayerConfig& layer) {
+  layer.gla.num_heads = draw.one_of<int64_t>({1, 2, 4});
+  layer.gla.gate_rank = draw.one_of<int64_t>({1, 7});
+  layer.gla.output = draw_output(draw);
+  layer.deltanet.num_heads = draw.one_of<int64_t>({1, 3, 6});
+  layer.deltanet.output = draw_output(draw);
+  layer.mamba2.num_heads = draw.one_of<int64_t>({1, 2, 8});
+  layer.mamba2.output = draw_output(draw);
+}
+
+/// Elements of the tensors of a state whose size does not depend on what was read and that change with it.
+int64_t fixed_elements(State& state) {
+  struct Counter : StateVisitor {
+    int64_t elements = 0;
+    void tensor(const std::string& name, at::Tensor& value, int64_t token_dim) override {
+      const bool counted =
+          name.find("weights") != std::string::npos || name.ends_with("memory") || name.ends_with("reverse");
+      if (token_dim < 0 && counted) elements += value.numel();
+    }
+    void number(const std::string&, int64_t&) override {}
+  } counter;
+  state.visit(counter, "");
+  return counter.elements;
+}
+
 TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     Draw draw(seed);
     const ttt::LactConfig memory = draw_memory(draw);
-    const HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw), memory,
-                                      draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none})};
+    HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw), memory,
+                                draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none})};
+    draw_recurrences(draw, hybrid);
     const LactLayerConfig lact = {draw_projection(draw), memory};
     const AttentionLayerConfig attention = {draw_projection(draw), draw_attention(draw)};
     const auto message = options::write(hybrid).dump();
     const Surroundings around = {.attended = 8, .chunk = 8};
-    for (const MixerKind kind : {MixerKind::lact, MixerKind::window, MixerKind::full}) {
+    for (const MixerKind kind : kLayerMixers) {
       EXPECT_EQ(sum("", layer_cost(kWidth, kind, hybrid, around)).parameters,
                 parameters_of(*make_layer(kWidth, kind, hybrid)))
+          << options::word_of(kind) << message;
+      const auto state = make_layer(kWidth, kind, hybrid)->initial_state(1);
+      EXPECT_EQ(sum("", layer_cost(kWidth, kind, hybrid, around)).state, fixed_elements(*state))
           << options::word_of(kind) << message;
     }
     EXPECT_EQ(sum("", layer_cost(kWidth, lact, around)).parameters, parameters_of(*make_layer(kWidth, lact)))
@@ -302,7 +400,7 @@ TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
 }
 
 TEST(Cost, ParametersAreThoseOfVideoModels) {
-  for (const MixerKind mixer : {MixerKind::lact, MixerKind::window, MixerKind::full}) {
+  for (const MixerKind mixer : kLayerMixers) {
     VideoConfig config = video_tiny();
     config.mixer = mixer;
     EXPECT_EQ(models::cost(config).total().parameters, parameters_of(VideoModel(config)))

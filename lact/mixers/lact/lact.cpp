@@ -8,9 +8,7 @@
 #include "lact/base/profile.h"
 #include "lact/mixers/heads.h"
 #include "lact/mixers/token_buffer.h"
-#include "lact/nn/init.h"
 #include "lact/ops/activations/activations.h"
-#include "lact/ops/dispatch/dtypes.h"
 #include "lact/ops/norms/norms.h"
 
 namespace lact::ttt {
@@ -19,11 +17,6 @@ namespace {
 
 /// The x with softplus(x) = y.
 double inverse_softplus(double y) { return y + std::log(-std::expm1(-y)); }
-
-/// [B, T, H·D] -> [B, H, T, D]
-at::Tensor to_heads(const at::Tensor& x, int64_t num_heads) {
-  return split_heads(x, num_heads).transpose(1, 2);
-}
 
 /// Adds the tokens of the inputs to those that the state kept, and lets the inputs be all of them.
 void join(LactState& state, ScanInputs& inputs) {
@@ -96,14 +89,9 @@ Lact::Lact(int64_t model_dim, const LactConfig& config)
   const auto matrices = int64_t(shapes_.size());
   rate_ = linear("rate", matrices * config.num_heads * config.rate_channels, config.rate_bias);
   if (config.update.momentum) momentum_ = linear("momentum", config.num_heads, true);
-  if (config.output_norm) {
-    const nn::NormOptions options = {nn::NormKind::rms, config.output_norm_epsilon};
-    norm_ = register_module("norm", std::make_shared<nn::Norm>(head_dim_, options));
-  }
-  if (config.output_scale != OutputScale::none) {
-    scale_ = linear("scale", config.output_scale == OutputScale::per_head ? config.num_heads : 1, true);
-    if (config.zero_output_scale) nn::init_zero(*scale_);
-  }
+  output_.emplace(*this, model_dim, config.num_heads, head_dim_,
+                  HeadOutputConfig{config.output_norm, config.output_norm_epsilon, config.output_scale,
+                                   config.zero_output_scale, config.output_factor});
 }
 
 std::unique_ptr<State> Lact::initial_state(int64_t batch) {
@@ -129,7 +117,7 @@ at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& a
   const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
   checkpointing.free_until_backward_of(read);
   keep(state, inputs.first_key, layout.keep_writes_from);
-  return finish(read, in.x);
+  return output_->forward(read, in.x, checkpoint_activations_);
 }
 
 void Lact::collect(const Projected& in, const SequenceLayout& layout, State& any_state) {
@@ -149,7 +137,8 @@ at::Tensor Lact::read(const Projected& in, const SequenceLayout& layout, const S
   at::NoGradGuard no_grad;
   const auto& state = dynamic_cast<const LactState&>(any_state);
   nn::ActivationCheckpointing kept(false);
-  return finish(ttt::read(rule_, prepare(in.q, layout, kept), state.memory), in.x);
+  const at::Tensor read = ttt::read(rule_, prepare(in.q, layout, kept), state.memory);
+  return output_->forward(read, in.x, checkpoint_activations_);
 }
 
 ScanInputs Lact::written(const Projected& in, const SequenceLayout& layout,
@@ -158,9 +147,7 @@ ScanInputs Lact::written(const Projected& in, const SequenceLayout& layout,
   inputs.k = prepare(in.k, layout, checkpointing);
   const auto silu = [](const std::vector<at::Tensor>& x) { return at::silu(x[0]); };
   inputs.v = to_heads(config_.silu_v ? checkpointing.run(silu, {in.v}) : in.v, config_.num_heads);
-  const auto widened = [](const std::vector<at::Tensor>& x) { return ops::at_least_float(x[0]); };
-  const bool wide = in.x.scalar_type() == ops::wide_type(in.x.scalar_type());
-  const at::Tensor x = wide ? in.x : checkpointing.run(widened, {in.x});
+  const at::Tensor x = checkpointing.widen(in.x);
   inputs.rates = rates(x);
   if (momentum_) inputs.beta = at::sigmoid(momentum_->forward(x)).transpose(1, 2).unsqueeze(3);
   inputs.first_key = layout.begin;
@@ -226,22 +213,6 @@ Matrices Lact::rates(const at::Tensor& x) const {
   Matrices rates;
   for (const auto& rate : all.unbind(by_head ? 3 : 2)) rates.push_back(rate.transpose(1, 2));
   return rates;
-}
-
-at::Tensor Lact::finish(const at::Tensor& read, const at::Tensor& x) const {
-  std::vector<at::Tensor> inputs = {read};
-  if (scale_) inputs.push_back(scale_->forward(x));
-  const auto run = [norm = norm_, factor = config_.output_factor,
-                    type = x.scalar_type()](const std::vector<at::Tensor>& in) {
-    at::Tensor out = norm ? norm->forward(in[0]) : in[0];
-    // [B, T, H or 1] -> [B, H or 1, T, 1]
-    if (in.size() > 1) out = out * at::silu(in[1]).transpose(1, 2).unsqueeze(3);
-    if (factor != 1) out = out * factor;
-    return out.transpose(1, 2).flatten(2).to(type);
-  };
-  // The memory of the result is its readers' affair; this is only about what lies between.
-  const bool changes = norm_ || scale_ || config_.output_factor != 1;
-  return nn::ActivationCheckpointing(checkpoint_activations_ && changes).run(run, inputs);
 }
 
 }  // namespace lact::ttt

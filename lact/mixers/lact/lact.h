@@ -4,10 +4,10 @@
 
 #include <optional>
 
+#include "lact/mixers/head_output.h"
 #include "lact/mixers/lact/initial_weights.h"
 #include "lact/mixers/mixer.h"
 #include "lact/nn/linear.h"
-#include "lact/nn/norm.h"
 #include "lact/nn/recompute.h"
 #include "lact/ops/rope/rope.h"
 #include "lact/ttt/collect.h"
@@ -28,14 +28,7 @@ constexpr std::array<std::pair<RateOrder, std::string_view>, 2> enum_names(RateO
   return {{{RateOrder::by_head, "by_head"}, {RateOrder::by_matrix, "by_matrix"}}};
 }
 
-/// What the normed output is multiplied with: nothing, silu(Linear(x)) with one value per head, or one for
-/// all heads.
-enum class OutputScale { none, per_head, per_token };
-constexpr std::array<std::pair<OutputScale, std::string_view>, 3> enum_names(OutputScale) {
-  return {{{OutputScale::none, "none"},
-           {OutputScale::per_head, "per_head"},
-           {OutputScale::per_token, "per_token"}}};
-}
+using lact::OutputScale;
 
 struct LactConfig {
   int64_t num_heads = 4;
@@ -129,16 +122,15 @@ class Lact : public SetCore, public nn::Recomputes {
   at::Tensor prepare(const at::Tensor& qk, const SequenceLayout& layout,
                      nn::ActivationCheckpointing& checkpointing) const;
   nn::ActivationCheckpointing::Function preparation(const SequenceLayout& layout, at::Device device) const;
-  Matrices rates(const at::Tensor& x) const;                             ///< [B, H, T, rate_channels] each
-  at::Tensor finish(const at::Tensor& read, const at::Tensor& x) const;  ///< [B, H, T, D] -> [B, T, M]
+  Matrices rates(const at::Tensor& x) const;  ///< [B, H, T, rate_channels] each
 
   LactConfig config_;
   int64_t head_dim_;
   FastWeightRule rule_;
   std::vector<MatrixShape> shapes_;
   std::shared_ptr<InitialWeights> initial_weights_;
-  std::shared_ptr<nn::Linear> rate_, momentum_, scale_;
-  std::shared_ptr<nn::Norm> norm_;
+  std::shared_ptr<nn::Linear> rate_, momentum_;
+  std::optional<HeadOutput> output_;
 };
 
 }  // namespace lact::ttt

@@ -29,6 +29,8 @@ void check_not_negative(const std::string& path, double value);
 
 void check_norm(const std::string& path, const nn::NormOptions& options);
 void check_projection(const std::string& path, const ProjectionConfig& config);
+void check_head_output(const std::string& path, const HeadOutputConfig& config);
+void check_step_shift(const std::string& path, double shift);
 void check_feed_forward(const std::string& path, const nn::FeedForwardOptions& options);
 /// The parts that the mixers use; of the others only that their numbers are within reason.
 void check_layer(const std::string& path, int64_t model_dim, const MixerPattern& mixer,

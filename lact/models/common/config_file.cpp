@@ -1,5 +1,6 @@
 #include "lact/models/common/config_file.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "lact/io/atomic_file.h"
@@ -7,6 +8,9 @@
 namespace lact::models {
 
 namespace {
+
+/// Parts of a layer that earlier versions did not have: they count where the mixer uses them.
+constexpr std::string_view kLaterMemories[] = {"gla", "deltanet", "mamba2"};
 
 std::string config_path(const std::string& folder) {
   return (std::filesystem::path(folder) / "config.json").string();
@@ -51,6 +55,10 @@ std::string fingerprinted_text(options::Json config, bool had_mixer) {
   if (!had_mixer && (mixer == "lact" || mixer == "window")) config.erase("mixer");
   options::Json layer = options::Json::object();
   for (const auto& [key, value] : config["layer"].items()) {
+    const bool unused =
+        std::find(std::begin(kLaterMemories), std::end(kLaterMemories), key) != std::end(kLaterMemories) &&
+        mixer.get<std::string>().find(key) == std::string::npos;
+    if (unused) continue;
     layer[key] = value;
     if (key == "attention") layer["memory_kind"] = !had_mixer && mixer == "window" ? "none" : "lact";
   }

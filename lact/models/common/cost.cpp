@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lact/mixers/heads.h"
+#include "lact/models/common/recurrent_cost.h"
 
 namespace lact::models {
 
@@ -57,6 +58,12 @@ std::vector<CostPart> core_cost(int64_t model_dim, MixerKind kind, const HybridL
   switch (kind) {
     case MixerKind::lact:
       return lact_cost(model_dim, config.memory, around);
+    case MixerKind::gla:
+      return recurrent_cost(model_dim, config.gla);
+    case MixerKind::deltanet:
+      return recurrent_cost(model_dim, config.deltanet);
+    case MixerKind::mamba2:
+      return recurrent_cost(model_dim, config.mamba2);
     default:
       return {};
   }
@@ -173,15 +180,10 @@ CostPart ModelCost::total() const {
   return all;
 }
 
-bool ModelCost::has(MixerKind kind) const {
-  return std::any_of(blocks.begin(), blocks.end(),
-                     [kind](const BlockCost& block) { return block.mixer == kind; });
-}
-
 double ModelCost::state_share() const { return double(total().state) / double(total().parameters); }
 
 double ModelCost::state_in_squares() const { return state_in_widths() / double(model_dim); }
 
-double ModelCost::state_in_widths() const { return double(blocks.front().one().state) / double(model_dim); }
+double ModelCost::state_in_widths() const { return double(block_state()) / double(model_dim); }
 
 }  // namespace lact::models

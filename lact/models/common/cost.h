@@ -18,7 +18,7 @@ namespace lact::models {
 struct CostPart {
   std::string name;
   int64_t parameters = 0;
-  int64_t state = 0;  ///< elements that one sequence's memory has, whatever was read: fast weights
+  int64_t state = 0;  ///< elements of a sequence's memory, whatever was read: fast weights, matrices
   double flops = 0;   ///< forward, per token
 };
 
@@ -102,7 +102,7 @@ struct ModelCost {
   /// Of the first word, which is the only one of most models.
   const std::vector<CostPart>& block() const { return blocks.front().parts; }
   const FastWeightCost& memory() const { return blocks.front().memory; }
-  bool has(MixerKind kind) const;
+  int64_t block_state() const { return blocks.front().one().state; }
 
   CostPart total() const;
   double state_share() const;       ///< state / parameters

@@ -19,6 +19,12 @@ std::shared_ptr<Core> make_core(MixerKind kind, int64_t model_dim, const HybridL
       return nullptr;
     case MixerKind::lact:
       return std::make_shared<ttt::Lact>(model_dim, config.memory);
+    case MixerKind::gla:
+      return std::make_shared<recurrent::Gla>(model_dim, config.gla);
+    case MixerKind::deltanet:
+      return std::make_shared<recurrent::DeltaNet>(model_dim, config.deltanet);
+    case MixerKind::mamba2:
+      return std::make_shared<recurrent::Mamba2>(model_dim, config.mamba2);
     default:
       fail("[mixer] {} is no memory beside a window", options::word_of(kind));
   }

@@ -7,6 +7,9 @@
 #include "lact/mixers/hybrid.h"
 #include "lact/mixers/lact/lact.h"
 #include "lact/mixers/projection.h"
+#include "lact/mixers/recurrent/deltanet.h"
+#include "lact/mixers/recurrent/gla.h"
+#include "lact/mixers/recurrent/mamba2.h"
 #include "lact/mixers/single.h"
 #include "lact/models/common/mixer_kind.h"
 
@@ -19,13 +22,19 @@ struct HybridLayerConfig {
   attention::AttentionConfig attention;
   ttt::LactConfig memory;
   Rescaled rescaled = Rescaled::memory;
+  recurrent::GlaConfig gla;
+  recurrent::DeltaNetConfig deltanet;
+  recurrent::Mamba2Config mamba2;
 
   template <class Visitor>
   void visit(Visitor&& field) {
     field("projection", projection, "q, k, v and output projections");
     field("attention", attention, "window attention, or full attention");
-    field("memory", memory, "large-chunk test-time training");
+    field("memory", memory, "large-chunk test-time training: mixer lact");
     field("rescaled", rescaled, "who gets q and k scaled and shifted per channel: memory, attention or none");
+    field("gla", gla, "gated linear attention: mixer gla");
+    field("deltanet", deltanet, "the delta rule: mixer deltanet");
+    field("mamba2", mamba2, "Mamba-2 in the paper's simplified form: mixer mamba2");
   }
   bool operator==(const HybridLayerConfig&) const = default;
 };

@@ -14,6 +14,8 @@ HybridLayerConfig lm_layer(int64_t attention_heads, int64_t memory_heads) {
   layer.attention.num_heads = attention_heads;
   layer.attention.rope = rope;
   layer.rescaled = Rescaled::memory;
+  layer.gla.num_heads = memory_heads;
+  layer.deltanet.num_heads = layer.mamba2.num_heads = attention_heads;
 
   auto& memory = layer.memory;
   memory.num_heads = memory_heads;
@@ -40,7 +42,9 @@ void LmConfig::check() const {
   check_size("vocabulary_size", vocabulary_size);
   check_size("model_dim", model_dim);
   check_size("num_layers", num_layers, kMostLayers);
-  check_mixer("a language model", mixer, num_layers, {MixerKind::lact, MixerKind::full, MixerKind::window});
+  check_mixer("a language model", mixer, num_layers,
+              {MixerKind::lact, MixerKind::full, MixerKind::window, MixerKind::gla, MixerKind::deltanet,
+               MixerKind::mamba2});
   check_layer("layer", model_dim, mixer, layer);
   check_feed_forward("feed_forward", feed_forward);
   check_norm("norm", norm);

@@ -9,13 +9,12 @@
 namespace lact::models {
 
 /// The authors' layer: rotary embedding of base 10⁶ in both branches, momentum + Muon, low-rank initial fast
-/// weights.
+/// weights. Of the other mixers, GLA has the memory's heads, DeltaNet and Mamba-2 the attention's.
 HybridLayerConfig lm_layer(int64_t attention_heads, int64_t memory_heads);
 
 inline constexpr const char* kMixerHelp =
-    "lact, full (causal attention to the whole text) or window (attention alone), or a pattern of layers "
-    "such as "
-    "3 lact : 1 full";
+    "lact, gla, deltanet or mamba2 (each beside window attention), window (attention alone) or full (causal "
+    "attention to the whole text); or a pattern of layers such as 3 lact : 1 full";
 
 /// Hidden width of the SwiGLU feed-forward: two thirds of four times the model width, rounded up to a
 /// multiple of 256.

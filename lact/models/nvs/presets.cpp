@@ -33,4 +33,13 @@ NvsConfig nvs_4x() {
   return config;
 }
 
+// Attention in place of LaCT leaves 227M. The paper has 284M and does not say where: here the feed-forward
+// networks have the rest.
+NvsConfig nvs_full() {
+  NvsConfig config;
+  config.mixer = MixerKind::full;
+  config.feed_forward.hidden_dim = 6 * config.model_dim;
+  return config;
+}
+
 }  // namespace lact::models

@@ -29,6 +29,10 @@ HybridLayerConfig video_layer(int64_t attention_heads, int64_t memory_heads, dou
   layer.attention.num_heads = attention_heads;
   layer.attention.rope = rope;
   layer.rescaled = Rescaled::memory;
+  layer.gla.num_heads = memory_heads;
+  layer.deltanet.num_heads = layer.mamba2.num_heads = attention_heads;
+  layer.gla.output = layer.deltanet.output =
+      layer.mamba2.output = {.norm_epsilon = 1e-6, .scale = OutputScale::per_token, .zero_scale = true};
 
   auto& memory = layer.memory;
   memory.num_heads = memory_heads;
@@ -54,7 +58,9 @@ int64_t VideoConfig::patch_size() const { return patch.at(0) * patch.at(1) * pat
 void VideoConfig::check() const {
   check_size("model_dim", model_dim);
   check_size("num_layers", num_layers, kMostLayers);
-  check_mixer("a video model", mixer, num_layers, {MixerKind::lact, MixerKind::full, MixerKind::window});
+  check_mixer("a video model", mixer, num_layers,
+              {MixerKind::lact, MixerKind::full, MixerKind::window, MixerKind::gla, MixerKind::deltanet,
+               MixerKind::mamba2});
   check_layer("layer", model_dim, mixer, layer);
   LACT_CHECK(
       layer.projection.conv_width == 0,

@@ -53,10 +53,11 @@ struct VideoConfig {
     field("model_dim", model_dim, "width of the model");
     field("num_layers", num_layers, "blocks");
     field("mixer", mixer,
-          "what a chunk knows of earlier ones: lact (the last through the window, all through fast weights), "
-          "window (the last) or full (all, through block-causal attention); or a pattern of layers such as 3 "
-          "lact : "
-          "1 full");
+          "what a chunk knows of earlier ones: the last through window attention, all through a memory "
+          "(lact, gla, "
+          "deltanet, mamba2); only the last (window); all, through block-causal attention (full); or a "
+          "pattern of "
+          "layers such as 3 lact : 1 full");
     field("layer", layer, "projections, attention and memories of a block, of which the mixer takes its own");
     field("cross_attention", cross_attention, "attention of a block to the text");
     field("cross_norm", cross_norm, "norm before the cross attention; the other norms have no parameters");

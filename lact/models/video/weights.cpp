@@ -47,7 +47,8 @@ HybridLayerConfig translate(const AuthorsVideoLayer& theirs) {
              "[video] fw_head_dim {} does not divide dim {}", theirs.fw_head_dim, theirs.dim);
   const ops::RopeOptions rope = {10000, ops::RopePairs::neighbours};
 
-  HybridLayerConfig config;
+  HybridLayerConfig config = video_layer(theirs.num_heads, theirs.dim / theirs.fw_head_dim);
+  config.memory = {};
   config.projection = {
       .qkv_bias = true, .output_bias = true, .qk_norm = theirs.qk_norm, .qk_norm_epsilon = 1e-6};
   config.attention.num_heads = theirs.num_heads;
@@ -157,7 +158,7 @@ bool is_self_attention_parameter(const std::string& name) {
   return name.find(".mixer.") != std::string::npos;
 }
 
-bool is_lact_parameter(const std::string& name) {
+bool is_memory_parameter(const std::string& name) {
   const auto holds = [&](const char* part) { return name.find(part) != std::string::npos; };
   return holds(".mixer.memory.") || holds(".mixer.qk_scale") || holds(".mixer.qk_shift");
 }

@@ -4,10 +4,12 @@
 
 #include "lact/io/safetensors.h"
 #include "lact/io/tensor_folder.h"
+#include "lact/models/common/config_file.h"
 #include "lact/models/video/presets.h"
 #include "lact/models/video/weights.h"
 #include "support/errors.h"
 #include "support/gradients.h"
+#include "support/places.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_video.h"
 
@@ -132,10 +134,10 @@ TEST(VideoWeights, GroupsOfParameters) {
   const auto window = make_video(tiny_video(MixerKind::window))->named_parameters();
   int64_t added = 0, attention = 0;
   for (const auto& item : parameters) {
-    EXPECT_EQ(is_lact_parameter(item.key()), !window.contains(item.key())) << item.key();
-    added += is_lact_parameter(item.key());
+    EXPECT_EQ(is_memory_parameter(item.key()), !window.contains(item.key())) << item.key();
+    added += is_memory_parameter(item.key());
     attention += is_self_attention_parameter(item.key());
-    if (is_lact_parameter(item.key())) {
+    if (is_memory_parameter(item.key())) {
       EXPECT_TRUE(is_self_attention_parameter(item.key())) << item.key();
     }
   }
@@ -195,6 +197,68 @@ TEST(VideoFolder, MistakesAreSentences) {
   write_file(config, good);
   std::filesystem::remove(folder / "model/model.safetensors");
   EXPECT_SENTENCE(load_video(folder / "model"), "holds neither model.safetensors nor");
+}
+
+/// Without the parameters of memories, those of the two are the same.
+void expect_same_but_memories(const VideoModel& a, const VideoModel& b) {
+  const auto of_b = b.named_parameters();
+  for (const auto& item : a.named_parameters())
+    if (!is_memory_parameter(item.key())) EXPECT_TRUE(item.value().equal(of_b[item.key()])) << item.key();
+}
+
+TEST(VideoFolder, BeginsAModelWithAnotherMixer) {
+  const MixerPattern pattern = MixerPattern::parse("1 lact : 1 full");
+  std::vector<MixerPattern> mixers(std::begin(kVideoMixers), std::end(kVideoMixers));
+  mixers.push_back(pattern);
+  for (const auto& from : mixers) {
+    const TemporaryFolder folder;
+    VideoConfig config = tiny_video();
+    config.mixer = from;
+    const auto model = make_video(config);
+    save_video(folder / "model", *model);
+    for (const auto& to : mixers) {
+      config.mixer = to;
+      const auto begun = load_video_as(config, folder / "model");
+      EXPECT_EQ(begun->config(), config);
+      expect_same_but_memories(*model, *begun);
+      const auto theirs = model->named_parameters();
+      for (const auto& item : begun->named_parameters()) {
+        // A memory that was there stays; another one begins without effect.
+        const bool first_block = item.key().starts_with("block0.");
+        if (from.kind_of(first_block ? 0 : 1) == to.kind_of(first_block ? 0 : 1))
+          EXPECT_TRUE(item.value().equal(theirs[item.key()])) << from.text() << " to " << to.text();
+        else if (item.key().find(".memory.scale.") != std::string::npos)
+          EXPECT_EQ(item.value().abs().max().item<double>(), 0) << from.text() << " to " << to.text();
+      }
+    }
+  }
+}
+
+TEST(VideoFolder, WanBeginsEveryMixer) {
+  const TemporaryFolder folder;
+  const auto wan = make_video(tiny_video(MixerKind::window));
+  save_video(folder / "model", *wan);
+  const std::string file = folder / "wan.safetensors";
+  io::write_safetensors(file, {wan_tensors(*wan), {}});
+  for (const MixerKind mixer : kVideoMixers) {
+    const auto model = make_video(tiny_video(mixer), 9);
+    load_video_weights(*model, file);
+    expect_same_but_memories(*wan, *model);
+  }
+}
+
+TEST(VideoFolder, FingerprintsCoverWhatEarlierVersionsWrote) {
+  const std::string path =
+      lact::testing::source_folder() + "/tests/models/video/examples/with_memory_kind.json";
+  const options::Json before = options::read_json_file(path);
+  for (const char* mixer : {"lact", "window", "full"}) {
+    options::Json json = before;
+    json["mixer"] = mixer;
+    VideoConfig config;
+    options::read(in_todays_words(json), config);
+    EXPECT_EQ(config.mixer.text(), mixer);
+    EXPECT_EQ(fingerprinted_text(options::write(config), /*had_mixer=*/true), json.dump());
+  }
 }
 
 }  // namespace
