@@ -12,6 +12,9 @@
 
 namespace lact::testing {
 
+inline constexpr models::NvsMixer kNvsMixers[] = {models::NvsMixer::lact, models::NvsMixer::full,
+                                                  models::NvsMixer::perceiver};
+
 inline models::NvsConfig tiny_nvs(models::NvsMixer mixer = models::NvsMixer::lact) {
   models::NvsConfig config;
   config.patch_size = 4;
@@ -20,6 +23,7 @@ inline models::NvsConfig tiny_nvs(models::NvsMixer mixer = models::NvsMixer::lac
   config.attention = models::nvs_attention(2);
   config.mixer = mixer;
   config.feed_forward.hidden_dim = 64;
+  if (mixer == models::NvsMixer::perceiver) config.perceiver.registers = 5;
   return config;
 }
 

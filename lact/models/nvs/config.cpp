@@ -39,9 +39,51 @@ void NvsConfig::check() const {
   check_size("num_layers", num_layers, kMostLayers);
   check_layer("attention", model_dim, attention);
   check_layer("lact", model_dim, lact);
+  check_size("perceiver.registers", perceiver.registers);
+  LACT_CHECK(mixer != NvsMixer::perceiver || num_layers > 1,
+             "[config] num_layers is {}, but a perceiver needs a block that reads and one that looks",
+             num_layers);
   check_feed_forward("feed_forward", feed_forward);
   check_norm("norm", norm);
 }
+
+namespace {
+
+void add_others(const NvsConfig& config, ModelCost& all) {
+  const int64_t width = config.model_dim;
+  all.others = {linear_cost("input layer", config.input_channels(), width, false),
+                norm_cost("input norm", width, config.norm), norm_cost("decoder norm", width, config.norm),
+                linear_cost("decoder", width, config.output_channels(), false)};
+}
+
+/// Every block has attention inside images, attention between tokens and registers, a feed-forward and four
+/// norms; the blocks that read also a feed-forward of the registers and its norm. An input token goes through
+/// these alone: the work of a block is that of the mean block. The registers' own work is shared by all
+/// tokens.
+void add_perceiver_cost(const NvsConfig& config, ModelCost& all) {
+  const int64_t width = config.model_dim, count = config.perceiver.registers;
+  const double reading = double(config.writing_layers()), per_token = double(count) / all.around.chunk;
+  const double registers = double(count), square = double(width) * double(width);
+  CostPart projections = projection_cost("register projections", width, config.attention.projection);
+  projections.flops = 4 * square;  // k and v
+  CostPart attention = layer_cost(width, config.attention, {.attended = registers}).back();
+  attention.name = "register attention";
+  const CostPart norm = norm_cost("norm", width, config.norm);
+  const CostPart feed_forward = feed_forward_cost(width, config.feed_forward);
+  for (const auto& part : {projections, attention, feed_forward}) all.block.push_back(part);
+  all.block.push_back(sum("norms", {norm, norm, norm, norm}));
+  for (auto& part : all.block) part.flops *= reading / double(config.num_layers);
+
+  add_others(config, all);
+  CostPart own = sum("feed-forward of registers", {feed_forward, norm});
+  own.parameters *= config.writing_layers();
+  // q, k, v and output, attention to each other, feed-forward
+  own.flops = reading * per_token * (8 * square + 4 * registers * double(width) + feed_forward.flops);
+  all.others.push_back({"registers", count * width, count * width});
+  all.others.push_back(own);
+}
+
+}  // namespace
 
 ModelCost cost(const NvsConfig& config, const ViewSet& views) {
   LACT_CHECK(views.inputs > 0, "[nvs] there are {} input views, expected at least 1", views.inputs);
@@ -56,6 +98,10 @@ ModelCost cost(const NvsConfig& config, const ViewSet& views) {
   all.around = {.attended = side * side, .chunk = side * side * double(views.inputs)};
   all.block = layer_cost(width, config.attention, all.around);
   std::vector<CostPart> between;
+  if (config.mixer == NvsMixer::perceiver) {
+    add_perceiver_cost(config, all);
+    return all;
+  }
   if (config.mixer == NvsMixer::lact) {
     all.memory = fast_weight_cost(width, config.lact.memory);
     between = layer_cost(width, config.lact, all.around);
@@ -68,9 +114,7 @@ ModelCost cost(const NvsConfig& config, const ViewSet& views) {
   all.block.push_back(feed_forward_cost(width, config.feed_forward));
   const CostPart norm = norm_cost("norm", width, config.norm);
   all.block.push_back(sum("norms", {norm, norm, norm}));
-  all.others = {linear_cost("input layer", config.input_channels(), width, false),
-                norm_cost("input norm", width, config.norm), norm_cost("decoder norm", width, config.norm),
-                linear_cost("decoder", width, config.output_channels(), false)};
+  add_others(config, all);
   return all;
 }
 
