@@ -45,7 +45,7 @@ std::string state_text(const models::BlockCost& block, const ModelCost& cost) {
   if (block.grows())
     return fmt::format("grows: keys and values, 2 d per token and block, here of {} tokens",
                        int64_t(block.kept_tokens));
-  std::string text = "none";
+  std::string text = "none of a block's own";
   if (const double widths = per_block(block, cost); widths > 0) {
     text = fmt::format("{:.4g} d^2 per block = {:.6g} d", widths / double(cost.model_dim), widths);
   }
@@ -132,6 +132,12 @@ std::string info_text(const std::string& name, const ModelConfig& config, const 
   for (const auto& block : cost.blocks) {
     line("", "",
          (one_word ? "" : fmt::format("{}: ", options::word_of(block.mixer))) + state_text(block, cost));
+  }
+  for (const auto& part : cost.others) {
+    if (part.state > 0)
+      line("", "",
+           fmt::format("{}: {:.6g} d for all blocks together", part.name,
+                       double(part.state) / double(cost.model_dim)));
   }
   const auto memory = fast_weights_of(cost);
   if (memory.parameters > 0) {

@@ -36,6 +36,8 @@ at::Tensor SingleMixer::advance(const at::Tensor& x, const SequenceLayout& layou
   return projection_->out(core_->mix(projection_->in(x), layout, state));
 }
 
+bool SingleMixer::takes_pieces() const { return dynamic_cast<const SetCore*>(core_.get()) != nullptr; }
+
 SetCore& SingleMixer::set_core() const {
   auto* core = dynamic_cast<SetCore*>(core_.get());
   LACT_ASSERT(core != nullptr);

@@ -77,6 +77,8 @@ const std::vector<Preset>& presets() {
       {"nvs_312m", "the paper's main model", make<nvs_312m>},
       {"nvs_4x", "twice the state of the main model", make<nvs_4x>},
       {"nvs_full", "full attention between views", make<nvs_full>},
+      {"nvs_perceiver", "4096 registers between views", make<nvs_perceiver>},
+      {"nvs_mamba2", "Mamba-2 in both directions over the input views", make<nvs_mamba2>},
       {"video_tiny", "trains on a processor", make<video_tiny>},
       {"video_small", "clips of 256 x 256 pixels", make<video_small>},
       {"video_1_3b", "Wan 2.1 1.3B with LaCT", make<video_1_3b>},

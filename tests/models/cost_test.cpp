@@ -67,6 +67,8 @@ TEST(Cost, BaselinesHaveThePapersState) {
   EXPECT_DOUBLE_EQ(models::cost(lm_760m_gla()).state_in_widths(), 384);
   EXPECT_DOUBLE_EQ(models::cost(lm_760m_deltanet()).state_in_widths(), 128);
   EXPECT_EQ(models::cost(video_1_3b_mamba2()).block_state(), 12 * 128 * 128);
+  EXPECT_DOUBLE_EQ(models::cost(nvs_mamba2()).state_in_squares(), 1);
+  EXPECT_EQ(models::cost(nvs_perceiver()).total().state, 4096 * 768);
   for (const LmConfig& config : {lm_3b_full(), lm_3b_window(), lm_760m_full(), lm_760m_window()}) {
     const ModelCost cost = models::cost(config);
     EXPECT_EQ(cost.total().state, 0);
@@ -80,6 +82,7 @@ TEST(Cost, BaselinesHaveThePapersSize) {
   for (const LmConfig& config : {lm_3b_full(), lm_3b_window(), lm_3b_gla(), lm_3b_deltanet()})
     EXPECT_NEAR(millions(models::cost(config).total().parameters), 3000, 0.06 * 3000);
   EXPECT_NEAR(millions(models::cost(nvs_full()).total().parameters), 284, 0.5);
+  EXPECT_NEAR(millions(models::cost(nvs_perceiver()).total().parameters), 287, 0.5);
 }
 
 // k vᵀ and S q are two products with the state; the delta rule looks S k up before.

@@ -9,8 +9,16 @@ namespace lact::models {
 
 namespace {
 
-/// Parts of a layer that earlier versions did not have: they count where the mixer uses them.
-constexpr std::string_view kLaterMemories[] = {"gla", "deltanet", "mamba2"};
+/// Without the parts that earlier versions did not have, unless the mixer names them.
+options::Json without_unused(const options::Json& parts, const std::string& mixer) {
+  constexpr std::string_view kLater[] = {"gla", "deltanet", "mamba2", "perceiver", "ttt"};
+  options::Json used = options::Json::object();
+  for (const auto& [key, value] : parts.items()) {
+    const bool later = std::find(std::begin(kLater), std::end(kLater), key) != std::end(kLater);
+    if (!later || mixer.find(key) != std::string::npos) used[key] = value;
+  }
+  return used;
+}
 
 std::string config_path(const std::string& folder) {
   return (std::filesystem::path(folder) / "config.json").string();
@@ -50,15 +58,13 @@ options::Json in_todays_words(options::Json config) {
 }
 
 std::string fingerprinted_text(options::Json config, bool had_mixer) {
-  if (!config.contains("layer")) return config.dump();
-  const options::Json mixer = config["mixer"];
+  const std::string mixer = config["mixer"].get<std::string>();
+  config = without_unused(config, mixer);
   if (!had_mixer && (mixer == "lact" || mixer == "window")) config.erase("mixer");
+  if (!config.contains("layer")) return config.dump();
   options::Json layer = options::Json::object();
-  for (const auto& [key, value] : config["layer"].items()) {
-    const bool unused =
-        std::find(std::begin(kLaterMemories), std::end(kLaterMemories), key) != std::end(kLaterMemories) &&
-        mixer.get<std::string>().find(key) == std::string::npos;
-    if (unused) continue;
+  const options::Json used = without_unused(config["layer"], mixer);
+  for (const auto& [key, value] : used.items()) {
     layer[key] = value;
     if (key == "attention") layer["memory_kind"] = !had_mixer && mixer == "window" ? "none" : "lact";
   }

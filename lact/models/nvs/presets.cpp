@@ -42,4 +42,16 @@ NvsConfig nvs_full() {
   return config;
 }
 
+NvsConfig nvs_perceiver() {
+  NvsConfig config;
+  config.mixer = MixerKind::perceiver;
+  return config;
+}
+
+NvsConfig nvs_mamba2() {
+  NvsConfig config;
+  config.mixer = MixerKind::mamba2;
+  return config;
+}
+
 }  // namespace lact::models
