@@ -1,8 +1,10 @@
 #include "lact/models/common/config_checks.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lact/base/error.h"
+#include "lact/base/options.h"
 
 namespace lact::models {
 
@@ -75,6 +77,27 @@ void check_memory(const std::string& path, int64_t model_dim, const ttt::LactCon
   check_update(path + ".update", config.update);
 }
 
+/// What the recurrences of tokens in their order have in common.
+template <class Config>
+void check_recurrence(const std::string& path, const Config& config, int64_t model_dim, bool used) {
+  const std::string heads = path + ".num_heads";
+  used ? check_heads(heads, config.num_heads, model_dim) : check_size(heads, config.num_heads);
+  LACT_CHECK(!config.both_ways, "[config] {}.both_ways is true, but text and video have one direction", path);
+  check_head_output(path + ".output", config.output);
+}
+
+/// Why a model may have no use for a mixer.
+std::string why_not(MixerKind kind) {
+  switch (kind) {
+    case MixerKind::perceiver:
+      return "whose registers read a set of views";
+    case MixerKind::window:
+      return "but each view attends to itself in any case, and a window lets it know no other";
+    default:
+      return fmt::format("and {} is not to be had here", options::word_of(kind));
+  }
+}
+
 }  // namespace
 
 void check_size(const std::string& path, int64_t value, int64_t largest) {
@@ -97,6 +120,17 @@ void check_heads(const std::string& path, int64_t num_heads, int64_t model_dim) 
              num_heads, model_dim);
 }
 
+void check_head_output(const std::string& path, const HeadOutputConfig& config) {
+  check_not_negative(path + ".norm_epsilon", config.norm_epsilon);
+  check_not_negative(path + ".factor", config.factor);
+}
+
+void check_step_shift(const std::string& path, double shift) {
+  constexpr double kFarthest = 100;  // softplus is 0 or the identity long before
+  LACT_CHECK(std::abs(shift) <= kFarthest, "[config] {}.step_shift is {}, expected {} to {}", path, shift,
+             -kFarthest, kFarthest);
+}
+
 void check_projection(const std::string& path, const ProjectionConfig& config) {
   check_epsilon(path + ".qk_norm_epsilon", config.qk_norm_epsilon, config.qk_norm);
   LACT_CHECK(config.conv_width >= 0 && config.conv_width <= 64,
@@ -113,10 +147,32 @@ void check_feed_forward(const std::string& path, const nn::FeedForwardOptions& o
   check_size(path + ".hidden_dim", options.hidden_dim);
 }
 
-void check_layer(const std::string& path, int64_t model_dim, const HybridLayerConfig& config) {
+void check_layer(const std::string& path, int64_t model_dim, const MixerPattern& mixer,
+                 const HybridLayerConfig& config) {
   check_projection(path + ".projection", config.projection);
   check_attention(path + ".attention", model_dim, config.attention);
-  if (config.memory_kind == MemoryKind::lact) check_memory(path + ".memory", model_dim, config.memory);
+  if (mixer.has(MixerKind::lact)) check_memory(path + ".memory", model_dim, config.memory);
+  check_recurrence(path + ".gla", config.gla, model_dim, mixer.has(MixerKind::gla));
+  check_size(path + ".gla.gate_rank", config.gla.gate_rank);
+  check_positive(path + ".gla.gate_divisor", config.gla.gate_divisor);
+  check_recurrence(path + ".deltanet", config.deltanet, model_dim, mixer.has(MixerKind::deltanet));
+  check_not_negative(path + ".deltanet.l2_epsilon", config.deltanet.l2_epsilon);
+  check_recurrence(path + ".mamba2", config.mamba2, model_dim, mixer.has(MixerKind::mamba2));
+  check_step_shift(path + ".mamba2", config.mamba2.step_shift);
+}
+
+void check_mixer(const std::string& what, const MixerPattern& mixer, int64_t num_layers,
+                 const std::vector<MixerKind>& known) {
+  std::vector<std::string_view> words;
+  for (const MixerKind kind : known) words.push_back(options::word_of(kind));
+  for (const MixerKind kind : mixer.kinds()) {
+    const bool usable = std::find(known.begin(), known.end(), kind) != known.end();
+    LACT_CHECK(usable, "[config] mixer is {}, {}; {} has {}", mixer.text(), why_not(kind), what,
+               fmt::join(words, ", "));
+  }
+  LACT_CHECK(mixer.period() <= num_layers,
+             "[config] mixer is {}, a pattern of {} layers, but num_layers is {}", mixer.text(),
+             mixer.period(), num_layers);
 }
 
 void check_layer(const std::string& path, int64_t model_dim, const LactLayerConfig& config) {
