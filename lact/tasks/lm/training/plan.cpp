@@ -37,6 +37,11 @@ double fast_weight_activations(const models::LmConfig& model, double length, nn:
   return elements + updates * per_update * double(cost.state);
 }
 
+bool remembers_by_token(models::MixerKind kind) {
+  using models::MixerKind;
+  return kind == MixerKind::gla || kind == MixerKind::deltanet || kind == MixerKind::mamba2;
+}
+
 /// Activations of one block that the backward pass needs, in elements for a sequence of `length` tokens.
 double block_activations(const models::LmConfig& model, models::MixerKind kind, double length,
                          nn::Recompute recompute) {
@@ -50,7 +55,12 @@ double block_activations(const models::LmConfig& model, models::MixerKind kind, 
     const double seen = kind == models::MixerKind::full ? length : double(model.window_size);
     elements += length * double(model.layer.attention.num_heads) * 2 * 2 * std::min(length, seen);
   }
-  if (kind == models::MixerKind::lact) elements += fast_weight_activations(model, length, recompute);
+  if (kind == models::MixerKind::lact) {
+    elements += fast_weight_activations(model, length, recompute);
+  } else if (remembers_by_token(kind)) {
+    // Prepared q, k, v, gates, what was read.
+    elements += length * 5 * width;
+  }
   return elements;
 }
 
