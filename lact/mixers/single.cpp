@@ -15,7 +15,7 @@ std::unique_ptr<State> SingleMixer::initial_state(int64_t batch) { return core_-
 
 at::Tensor SingleMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& state) {
   check_tokens(x, layout);
-  return projection_->out(core_->mix(projection_->in(x), layout, state));
+  return projection_->out(mix(*core_, projection_->in(x), layout, state));
 }
 
 SetCore& SingleMixer::set_core() const {

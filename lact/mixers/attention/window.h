@@ -22,6 +22,7 @@ class WindowAttention : public Core, public nn::Recomputes {
 
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) override;
+  bool takes_documents() const override { return true; }
 
   /// How states that begin from now on keep keys and values. Other than `automatic` for inference only.
   void set_cache(ops::CacheFormat format) { cache_ = format; }

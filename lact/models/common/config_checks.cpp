@@ -10,6 +10,7 @@ namespace {
 
 /// It has converged to rounding long before.
 constexpr int64_t kMostNewtonSchulzSteps = 100;
+constexpr int64_t kMostInnerSteps = 64;
 
 /// An epsilon that is not in use may be 0.
 void check_epsilon(const std::string& path, double value, bool used) {
@@ -37,6 +38,13 @@ void check_update(const std::string& path, const ttt::UpdateRule& update) {
              kMostNewtonSchulzSteps);
   check_not_negative(path + ".newton_schulz.epsilon", update.newton_schulz.epsilon);
   check_not_negative(path + ".norm_epsilon", update.norm_epsilon);
+  check_size(path + ".steps", update.steps, kMostInnerSteps);
+  const auto check_share = [&](const char* name, double value) {
+    LACT_CHECK(value >= 0 && value <= 1, "[config] {}.elastic.{} is {}, expected 0 to 1", path, name, value);
+  };
+  check_share("pull", update.elastic.pull);
+  check_share("importance_decay", update.elastic.importance_decay);
+  check_share("anchor_decay", update.elastic.anchor_decay);
 }
 
 void check_memory(const std::string& path, int64_t model_dim, const ttt::LactConfig& config) {
@@ -49,6 +57,7 @@ void check_memory(const std::string& path, int64_t model_dim, const ttt::LactCon
   const auto matrices = ttt::network(config.network).matrices(width, int64_t(hidden), width);
   ttt::loss(config.loss);  // throws for an unknown name
   for (const auto& matrix : matrices) {
+    if (matrix.fixed) continue;
     LACT_CHECK(config.rate_channels == 1 || config.rate_channels == matrix.in,
                "[config] {}.rate_channels is {}, expected 1 or the {} input channels of {}", path,
                config.rate_channels, matrix.in, matrix.name);
