@@ -94,6 +94,16 @@ TEST(Layout, FullAttentionSeesTheUnionOfMemoryAndWindow) {
   }
 }
 
+TEST(Layout, FullAttentionSeesOnlyWhatIsWrittenWhereWritesLeaveGaps) {
+  SequenceLayout layout = views_layout(1, 5, 2);
+  for (const std::vector<int64_t>& order : {std::vector<int64_t>{8, 0, 4}, {4, 0, 8, 6}, {0, 4, 2, 10}}) {
+    layout.schedule.clear();
+    for (const int64_t begin : order) layout.schedule.push_back({ttt::Operation::update, {begin, begin + 2}});
+    layout.schedule.push_back({ttt::Operation::apply, {0, 12}});
+    EXPECT_TRUE(ops::window_mask(full_window(layout), layout.tokens).equal(layout_mask(layout)));
+  }
+}
+
 TEST(Layout, PiecesCoverTheSequenceAndSayWhatToKeep) {
   const auto piece = causal_piece(10, 7, 4, 6);
   EXPECT_EQ(piece.end(), 17);
