@@ -139,6 +139,21 @@ TEST(Layout, ARecurrenceKnowsWhatItPassedOver) {
   EXPECT_SENTENCE(recurrence_mask(causal_piece(3, 2, 2, 2)), "this piece begins at token 3");
 }
 
+TEST(Layout, FullAttentionSeesOnlyWhatIsWrittenWhereWritesLeaveGaps) {
+  SequenceLayout layout = views_layout(1, 5, 2);
+  for (const std::vector<int64_t>& order : {std::vector<int64_t>{8, 0, 4}, {4, 0, 8, 6}, {0, 4, 2, 10}}) {
+    layout.schedule.clear();
+    layout.stretches.clear();
+    for (const int64_t begin : order) {
+      layout.schedule.push_back({ttt::Operation::update, {begin, begin + 2}});
+      layout.stretches.push_back({{begin, begin + 2}, Passage::remembered});
+    }
+    layout.schedule.push_back({ttt::Operation::apply, {0, 12}});
+    layout.stretches.push_back({{0, 12}, Passage::read_only});
+    EXPECT_TRUE(ops::window_mask(full_window(layout), layout.tokens).equal(layout_mask(layout)));
+  }
+}
+
 TEST(Layout, PiecesCoverTheSequenceAndSayWhatToKeep) {
   const auto piece = causal_piece(10, 7, 4, 6);
   EXPECT_EQ(piece.end(), 17);
