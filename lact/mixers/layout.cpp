@@ -249,10 +249,10 @@ ops::Window full_window(const SequenceLayout& layout, int64_t kept) {
   ops::Window full;
   std::vector<Range> known;
   if (kept > 0) known.push_back({layout.begin - kept, layout.begin});
-  const auto remember = [&](bool when, const Stretch& stretch) {
-    if (when && stretch.passage == Passage::remembered) insert(known, stretch.tokens);
-  };
-  for (const auto& stretch : layout.stretches) remember(layout.unordered, stretch);
+  if (layout.unordered) {  // order means nothing: what is written at any time
+    for (const auto& [operation, tokens] : layout.schedule)
+      if (ttt::updates(operation)) insert(known, tokens);
+  }
   for (const auto& stretch : layout.stretches) {
     if (!layout.documents.empty()) known.clear();  // each is a stretch that knows of no other
     std::vector<Range> with_window;
@@ -265,7 +265,7 @@ ops::Window full_window(const SequenceLayout& layout, int64_t kept) {
     for (const auto& queries : subtract(stretch.tokens, with_window)) {
       if (!known.empty()) full.blocks.push_back({queries, all_known(known, {}, queries.begin)});
     }
-    remember(!layout.unordered, stretch);
+    if (!layout.unordered && stretch.passage == Passage::remembered) insert(known, stretch.tokens);
   }
   return full;
 }

@@ -121,7 +121,7 @@ SequenceLayout clean_piece(int64_t index, const ChunkGrid& grid, int64_t visible
 void check_tokens(const at::Tensor& x, const SequenceLayout& layout);
 
 /// What full attention sees in this layout: all tokens that are remembered before the stretch of a token (in
-/// a set: all that are remembered), and the keys of its window; where that slides, all tokens of the stretch
+/// a set: all that are written), and the keys of its window; where that slides, all tokens of the stretch
 /// up to the token itself. `kept` tokens that a state remembers stand right before the layout's.
 ops::Window full_window(const SequenceLayout& layout, int64_t kept = 0);
 
