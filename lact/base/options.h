@@ -10,8 +10,8 @@
 //   };
 //
 // and defaults, help, JSON in and out and comparison come from that list. An enum gives its words by a
-// function `enum_names(E)` that returns an array of {value, word}. Unknown keys and wrong types are errors
-// that name the field.
+// function `enum_names(E)` that returns an array of {value, word}; a type with parse and text is a string of
+// a form of its own. Unknown keys and wrong types are errors that name the field.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -67,6 +67,13 @@ concept Struct = requires(T& value) {
   value.visit(detail::Ignore{});
 };
 
+/// A string in JSON: `T::parse` throws a sentence for one that means nothing.
+template <class T>
+concept Textual = requires(const T& value, const std::string& text) {
+  { T::parse(text) } -> std::same_as<T>;
+  { value.text() } -> std::same_as<std::string>;
+};
+
 template <class E>
 std::string_view word_of(E value) {
   for (const auto& [candidate, word] : enum_names(value)) {
@@ -83,6 +90,8 @@ Json write(const T& value) {
     const_cast<T&>(value).visit(
         [&](const char* name, auto& field, const char*) { object[name] = write(field); });
     return object;
+  } else if constexpr (Textual<T>) {
+    return value.text();
   } else if constexpr (std::is_enum_v<T>) {
     return std::string(word_of(value));
   } else if constexpr (detail::is_vector<T>::value) {
@@ -109,6 +118,13 @@ void read(const Json& json, T& value, const std::string& path = "") {
     value.visit([&](const char* name, auto& field, const char*) {
       if (auto found = json.find(name); found != json.end()) read(*found, field, join(path, name));
     });
+  } else if constexpr (Textual<T>) {
+    if (!json.is_string()) wrong_value(path, json, "a string");
+    try {
+      value = T::parse(json.template get<std::string>());
+    } catch (const Error& error) {
+      fail("[options] {}: {}", path, error.what());
+    }
   } else if constexpr (std::is_enum_v<T>) {
     std::vector<std::string> words;
     for (const auto& [candidate, word] : enum_names(value)) {

@@ -48,7 +48,7 @@ GrowingRounding lm_rounding(const models::LmConfig& config, const at::Tensor& id
   rounding.reference_error = [=] { return error(ids, at::kBFloat16, false); };
   rounding.checks.push_back(
       {"in float32", [=] { return error(ids, at::kFloat, true); }, lm_tolerance(at::kFloat)});
-  const models::FastWeightCost memory = models::cost(config).memory;
+  const models::FastWeightCost memory = models::cost(config).memory();
   if (gives_full_rank(config.chunk_size, std::max(memory.head_dim, memory.hidden_dim))) {
     const int64_t targets = ids.size(1) - tokens;  // of training, the token after the last
     const at::Tensor two = ids.narrow(1, 0, std::min(tokens, 2 * config.chunk_size) + targets);

@@ -47,23 +47,30 @@ double attention_work(int64_t tokens, int64_t window, int64_t heads, int64_t wid
 }
 
 std::map<std::string, double> lm_work(const models::LmConfig& config, int64_t tokens) {
-  const models::ModelCost cost = models::cost(config);
-  const double layers = double(config.num_layers) * double(tokens);
-  const double attended = window_pairs(tokens, config.window_size) / double(tokens) / cost.around.attended;
+  const models::ModelCost cost = models::cost(config, {tokens});
+  // Of the keys that the last token sees, on average.
+  const auto attended = [&](int64_t window) {
+    return window_pairs(tokens, window) / double(tokens) / double(window);
+  };
   // The last chunk is read and never written.
   const double written = double((tokens - 1) / config.chunk_size * config.chunk_size) / double(tokens);
   std::map<std::string, double> parts;
-  for (const auto& part : cost.block) {
-    if (part.name == "window attention") {
-      parts["window attention"] += layers * part.flops * attended;
-    } else if (part.name == "update" || part.name == "Muon") {
-      parts["fast weights"] += layers * part.flops * written;
-    } else if (part.name == "apply") {
-      parts["fast weights"] += layers * part.flops;
-    } else if (part.name == "rates and gates") {
-      parts["memory preparation"] += layers * part.flops;
-    } else if (part.flops > 0) {
-      parts[part.name] += layers * part.flops;
+  for (const auto& blocks : cost.blocks) {
+    const double layers = double(blocks.count) * double(tokens);
+    for (const auto& part : blocks.parts) {
+      if (part.name == "window attention") {
+        parts[part.name] += layers * part.flops * attended(config.window_size);
+      } else if (part.name == "full attention") {
+        parts[part.name] += layers * part.flops * attended(tokens);
+      } else if (part.name == "update" || part.name == "Muon") {
+        parts["fast weights"] += layers * part.flops * written;
+      } else if (part.name == "apply") {
+        parts["fast weights"] += layers * part.flops;
+      } else if (part.name == "rates and gates") {
+        parts["memory preparation"] += layers * part.flops;
+      } else if (part.flops > 0) {
+        parts[part.name] += layers * part.flops;
+      }
     }
   }
   for (const auto& part : cost.others) {
@@ -82,15 +89,19 @@ double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_
                     double bytes_per_kept) {
   const models::ModelCost cost = models::cost(config);
   double matrices = 0;  // parameters that multiply a token: two operations each
-  for (const auto& part : cost.block) {
-    const bool of_weights =
-        part.name == "projections" || part.name == "feed-forward" || part.name == "rates and gates";
-    if (of_weights) matrices += double(config.num_layers) * part.flops / 2;
+  double bytes = 0;
+  for (const auto& blocks : cost.blocks) {
+    for (const auto& part : blocks.parts) {
+      const bool of_weights =
+          part.name == "projections" || part.name == "feed-forward" || part.name == "rates and gates";
+      if (of_weights) matrices += double(blocks.count) * part.flops / 2;
+    }
+    const int64_t seen = blocks.grows() ? depth + 1 : std::min(depth + 1, config.window_size);
+    const double kept = 2 * double(seen) * double(config.model_dim);
+    bytes += double(blocks.count) * (double(blocks.one().state) * 4 + kept * bytes_per_kept);
   }
   for (const auto& part : cost.others) matrices += part.flops / 2;
-  const double window = 2 * double(std::min(depth + 1, config.window_size)) * double(config.model_dim);
-  return matrices * bytes_per_weight +
-         double(config.num_layers) * (double(cost.memory.state) * 4 + window * bytes_per_kept);
+  return matrices * bytes_per_weight + bytes;
 }
 
 }  // namespace lact::bench

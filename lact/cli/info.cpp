@@ -23,25 +23,26 @@ using options::Json;
 struct InfoOptions {
   std::string config, export_file;
   std::vector<std::string> assignments;
-  std::optional<int64_t> views, image_size;
+  std::optional<int64_t> tokens, views, image_size;
   bool json = false, list = false;
 };
 
-ModelCost cost_of(const ModelConfig& config, const models::ViewSet& views) {
+ModelCost cost_of(const ModelConfig& config, const models::ViewSet& views = {},
+                  const models::TextLength& text = {}) {
   if (const auto* nvs = std::get_if<models::NvsConfig>(&config)) return cost(*nvs, views);
   if (const auto* video = std::get_if<models::VideoConfig>(&config)) return cost(*video);
-  return cost(std::get<models::LmConfig>(config));
+  return cost(std::get<models::LmConfig>(config), text);
 }
 
 void list_presets(bool as_json) {
   Json list = Json::array();
   for (const auto& [name, summary, make] : models::presets()) {
     const ModelConfig config = make();
-    const ModelCost cost = cost_of(config, {});
+    const ModelCost cost = cost_of(config);
     if (as_json) {
       list.push_back({{"name", name}, {"summary", summary}, {"parameters", cost.total().parameters}});
     } else {
-      std::cout << fmt::format("{:<15}{:>7}  {}: {}\n", name, human(double(cost.total().parameters)),
+      std::cout << fmt::format("{:<19}{:>7}  {}: {}\n", name, human(double(cost.total().parameters)),
                                shape_text(config, cost), summary);
     }
   }
@@ -61,13 +62,17 @@ void run(const InfoOptions& options) {
   }
   LACT_CHECK(task_of(config) == models::Task::nvs || !(options.views || options.image_size),
              "[info] --views and --image-size are for view synthesis, which {} is not", options.config);
+  LACT_CHECK(task_of(config) == models::Task::lm || !options.tokens,
+             "[info] --tokens is for language models, which {} is not", options.config);
   if (const auto* lm = std::get_if<models::LmConfig>(&config)) {
     models::warn_of_unseen_tokens(*lm, options.config);
   }
   models::ViewSet views;
   views.inputs = options.views.value_or(views.inputs);
   views.image_size = options.image_size.value_or(views.image_size);
-  const ModelCost cost = cost_of(config, views);
+  models::TextLength text;
+  text.tokens = options.tokens.value_or(text.tokens);
+  const ModelCost cost = cost_of(config, views, text);
   if (options.json) {
     std::cout << info_json(options.config, config, cost).dump(2) << "\n";
   } else {
@@ -78,9 +83,10 @@ void run(const InfoOptions& options) {
 }  // namespace
 
 void add_info(CLI::App& program, int& /*exit_code*/) {
-  auto* verb = program.add_subcommand("info", "Parameters, fast-weight state and cost per token of a model");
+  auto* verb = program.add_subcommand("info", "Parameters, state and cost per token of a model");
   verb->footer(
       "Example: lact info lm_760m --set layer.memory.num_heads=2\n"
+      "         lact info lm_760m --set mixer='3 lact : 1 full' --tokens 100000\n"
       "         lact info nvs_312m --views 32 --image-size 256 --json\n"
       "         lact info video_1_3b --export configs/video_1_3b.json");
   const auto options = std::make_shared<InfoOptions>();
@@ -90,6 +96,8 @@ void add_info(CLI::App& program, int& /*exit_code*/) {
   verb->add_option("--set", options->assignments,
                    "Change a field of the config: name=value; may be given repeatedly")
       ->allow_extra_args(false);
+  add_number(*verb, "--tokens", options->tokens,
+             "Tokens of a text, which full attention sees (language models)", kFromOne);
   add_number(*verb, "--views", options->views, "Input views that are written at once (view synthesis)",
              kFromOne);
   add_number(*verb, "--image-size", options->image_size, "Side of a view in pixels (view synthesis)",

@@ -1,5 +1,7 @@
 #include "lact/cli/info_report.h"
 
+#include <algorithm>
+
 namespace lact::cli {
 
 using models::CostPart;
@@ -20,8 +22,41 @@ std::string row(const CostPart& part) {
                      cell(double(part.state), kCount), cell(part.flops, kFlops));
 }
 
+/// Zeros where no block has fast weights.
+models::FastWeightCost fast_weights_of(const ModelCost& cost) {
+  for (const auto& block : cost.blocks)
+    if (block.memory.state > 0) return block.memory;
+  return {};
+}
+
+/// Learned initial fast weights of all blocks.
+int64_t initial_fast_weights(const ModelCost& cost) {
+  int64_t parameters = 0;
+  for (const auto& block : cost.blocks) parameters += block.count * block.memory.parameters;
+  return parameters;
+}
+
+double per_block(const models::BlockCost& block, const ModelCost& cost) {
+  return double(block.one().state) / double(cost.model_dim);
+}
+
+/// "0.75 d^2 = 2304 d per block", and what its attention keeps.
+std::string state_text(const models::BlockCost& block, const ModelCost& cost) {
+  if (block.grows())
+    return fmt::format("grows: keys and values, 2 d per token and block, here of {} tokens",
+                       int64_t(block.kept_tokens));
+  std::string text = "none of a block's own";
+  if (const double widths = per_block(block, cost); widths > 0) {
+    text = fmt::format("{:.4g} d^2 per block = {:.6g} d", widths / double(cost.model_dim), widths);
+  }
+  if (block.kept_tokens > 0) {
+    text += fmt::format("; besides, keys and values of the window's {} tokens", int64_t(block.kept_tokens));
+  }
+  return text;
+}
+
 std::string muon_text(const ModelCost& cost) {
-  const auto& memory = cost.memory;
+  const auto& memory = fast_weights_of(cost);
   const double per_token = memory.muon_flops / cost.around.chunk, chunk = memory.break_even_chunk();
   std::string text = fmt::format(
       "\nMuon takes {} FLOPs per update of a block, {} per token with chunks of {} tokens.\n"
@@ -47,6 +82,26 @@ Json parts_json(const std::vector<CostPart>& parts) {
   return list;
 }
 
+Json blocks_json(const ModelCost& cost) {
+  Json list = Json::array();
+  for (const auto& block : cost.blocks) {
+    list.push_back({{"mixer", options::word_of(block.mixer)},
+                    {"count", block.count},
+                    {"state_d", per_block(block, cost)},
+                    {"grows_per_token_d", block.grows() ? 2 : 0},
+                    {"kept_tokens", block.kept_tokens},
+                    {"parts", parts_json(block.parts)}});
+  }
+  return list;
+}
+
+/// Of the window, or of full attention where there is nothing else.
+int64_t attended_tokens(const ModelCost& cost) {
+  const bool all_full =
+      std::all_of(cost.blocks.begin(), cost.blocks.end(), [](const auto& block) { return block.grows(); });
+  return int64_t(all_full ? cost.around.everything : cost.around.attended);
+}
+
 }  // namespace
 
 std::string human(double value, const char* billion) {
@@ -59,7 +114,9 @@ std::string human(double value, const char* billion) {
 
 std::string shape_text(const ModelConfig& config, const ModelCost& cost) {
   constexpr const char* kTasks[] = {"language model", "view synthesis", "video"};
-  return fmt::format("{}, {} blocks of width {}", kTasks[config.index()], cost.num_layers, cost.model_dim);
+  const std::string mixer = std::visit([](const auto& any) { return any.mixer.text(); }, config);
+  return fmt::format("{}, {} blocks of width {}{}", kTasks[config.index()], cost.num_layers, cost.model_dim,
+                     mixer == "lact" ? "" : ", " + mixer);
 }
 
 std::string info_text(const std::string& name, const ModelConfig& config, const ModelCost& cost) {
@@ -69,26 +126,42 @@ std::string info_text(const std::string& name, const ModelConfig& config, const 
     text += fmt::format("{:<24}{:>8}   {}\n", label, value, note);
   };
   line("parameters", human(double(total.parameters)), fmt::format("{}", total.parameters));
-  line("fast-weight state", human(double(total.state)),
-       fmt::format("{:.1f}% of the parameters, {:.4g} d^2 per block", 100 * cost.state_share(),
-                   cost.state_in_squares()));
-  line("initial fast weights", human(double(cost.num_layers * cost.memory.parameters)),
-       "learned, among the parameters");
+  const bool one_word = cost.blocks.size() == 1;
+  line("state", human(double(total.state)),
+       fmt::format("{:.1f}% of the parameters", 100 * cost.state_share()));
+  for (const auto& block : cost.blocks) {
+    line("", "",
+         (one_word ? "" : fmt::format("{}: ", options::word_of(block.mixer))) + state_text(block, cost));
+  }
+  for (const auto& part : cost.others) {
+    if (part.state > 0)
+      line("", "",
+           fmt::format("{}: {:.6g} d for all blocks together", part.name,
+                       double(part.state) / double(cost.model_dim)));
+  }
+  const auto memory = fast_weights_of(cost);
+  if (memory.parameters > 0) {
+    line("initial fast weights", human(double(initial_fast_weights(cost))), "learned, among the parameters");
+  }
   line("FLOPs per token", human(total.flops, kFlops),
-       fmt::format("forward; attention to {} tokens, chunks of {}", int64_t(cost.around.attended),
+       fmt::format("forward; attention to {} tokens, chunks of {}", attended_tokens(cost),
                    int64_t(cost.around.chunk)));
-  if (cost.memory.state > 0) {
-    line("compute to memory", fmt::format("{:.3g}", cost.memory.compute_to_memory(cost.around.chunk)),
+  if (memory.state > 0) {
+    line("compute to memory", fmt::format("{:.3g}", memory.compute_to_memory(cost.around.chunk)),
          fmt::format("FLOPs per byte of a fast-weight product in bf16 (paper eq. 3), matrices of {} x {}",
-                     cost.memory.hidden_dim, cost.memory.head_dim));
+                     memory.hidden_dim, memory.head_dim));
   }
 
   text += fmt::format("\n{:<28}{:>12}{:>12}{:>14}\n", "part", "parameters", "state", "FLOPs/token");
-  for (const auto& part : cost.block) text += row(part);
-  text += row(sum("one block", cost.block)) + "\n";
+  for (const auto& block : cost.blocks) {
+    for (const auto& part : block.parts) text += row(part);
+    CostPart one = block.one();
+    if (!one_word) one.name = fmt::format("one of {} with {}", block.count, options::word_of(block.mixer));
+    text += row(one) + "\n";
+  }
   for (const auto& part : cost.others) text += row(part);
   text += row(total);
-  if (cost.memory.muon_flops > 0) text += muon_text(cost);
+  if (memory.muon_flops > 0) text += muon_text(cost);
   return text;
 }
 
@@ -101,20 +174,26 @@ Json info_json(const std::string& name, const ModelConfig& config, const ModelCo
                {"parameters", total.parameters},
                {"state", total.state},
                {"state_share", cost.state_share()},
-               {"state_per_block_d2", cost.state_in_squares()},
-               {"initial_fast_weights", cost.num_layers * cost.memory.parameters},
+               {"initial_fast_weights", initial_fast_weights(cost)},
                {"flops_per_token", total.flops},
-               {"attended_tokens", cost.around.attended},
+               {"attended_tokens", attended_tokens(cost)},
                {"chunk_tokens", cost.around.chunk},
-               {"block", parts_json(cost.block)},
+               {"mixer", std::visit([](const auto& any) { return any.mixer.text(); }, config)},
+               {"blocks", blocks_json(cost)},
                {"others", parts_json(cost.others)}};
-  if (cost.memory.state > 0) json["compute_to_memory"] = cost.memory.compute_to_memory(cost.around.chunk);
-  if (cost.memory.muon_flops > 0) {
-    json["muon"] = {{"flops_per_block_update", cost.memory.muon_flops},
-                    {"head_dim", cost.memory.head_dim},
-                    {"break_even_chunk", cost.memory.break_even_chunk()},
-                    {"break_even_chunk_of_one_matrix",
-                     cost.memory.break_even_chunk() / double(cost.memory.num_matrices)}};
+  if (cost.blocks.size() == 1) {
+    json["state_per_block_d2"] = cost.state_in_squares();
+    json["state_per_block_d"] = cost.state_in_widths();
+    json["block"] = parts_json(cost.block());
+  }
+  const auto memory = fast_weights_of(cost);
+  if (memory.state > 0) json["compute_to_memory"] = memory.compute_to_memory(cost.around.chunk);
+  if (memory.muon_flops > 0) {
+    json["muon"] = {
+        {"flops_per_block_update", memory.muon_flops},
+        {"head_dim", memory.head_dim},
+        {"break_even_chunk", memory.break_even_chunk()},
+        {"break_even_chunk_of_one_matrix", memory.break_even_chunk() / double(memory.num_matrices)}};
   }
   return json;
 }

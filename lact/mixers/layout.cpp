@@ -73,6 +73,25 @@ void insert(std::vector<Range>& ranges, Range range) {
   }
 }
 
+/// Sorted disjoint ranges of known tokens and the local keys that are not among them. Where these slide along
+/// a stretch, they become one causal range from its beginning on, together with the known ones right before.
+std::vector<ops::VisibleKeys> all_known(const std::vector<Range>& known,
+                                        const std::vector<ops::VisibleKeys>& local, int64_t stretch_begin) {
+  std::vector<ops::VisibleKeys> keys;
+  for (const auto& range : known) keys.push_back({range});
+  for (const auto& visible : local) {
+    const int64_t begin = visible.band > 0 ? stretch_begin : visible.range.begin;
+    for (Range rest : subtract({begin, visible.range.end}, known)) {
+      if (visible.band > 0 && !keys.empty() && keys.back().range.end == rest.begin) {
+        rest.begin = keys.back().range.begin;
+        keys.pop_back();
+      }
+      keys.push_back({rest, visible.band > 0 ? rest.size() : 0});
+    }
+  }
+  return keys;
+}
+
 }  // namespace
 
 ops::RopeTable RopeTables::get(const at::Tensor& positions, int64_t head_dim,
@@ -224,31 +243,29 @@ SequenceLayout clean_piece(int64_t index, const ChunkGrid& grid, int64_t visible
   return layout;
 }
 
-ops::Window full_window(const SequenceLayout& layout) {
+ops::Window full_window(const SequenceLayout& layout, int64_t kept) {
+  LACT_CHECK(!layout.stretches.empty(),
+             "[layout] full attention needs stretches, which say what is remembered, but there are none");
   ops::Window full;
-  std::vector<Range> written;  // sorted by position
-  const auto add_block = [&](Range queries, const std::vector<ops::VisibleKeys>& local) {
-    ops::AttentionBlock block = {queries, {}};
-    for (const auto& range : written) block.keys.push_back({range});
-    for (const auto& visible : local) {
-      for (const auto& rest : subtract(visible.range, written)) block.keys.push_back({rest, visible.band});
-    }
-    if (!block.keys.empty()) full.blocks.push_back(std::move(block));
-  };
-  const auto read = [&](Range tokens) {
+  std::vector<Range> known;
+  if (kept > 0) known.push_back({layout.begin - kept, layout.begin});
+  if (layout.unordered) {  // order means nothing: what is written at any time
+    for (const auto& [operation, tokens] : layout.schedule)
+      if (ttt::updates(operation)) insert(known, tokens);
+  }
+  for (const auto& stretch : layout.stretches) {
+    if (!layout.documents.empty()) known.clear();  // each is a stretch that knows of no other
     std::vector<Range> with_window;
     for (const auto& block : layout.window.blocks) {
-      const Range queries = intersect(block.queries, tokens);
+      const Range queries = intersect(block.queries, stretch.tokens);
       if (queries.empty()) continue;
       insert(with_window, queries);
-      add_block(queries, block.keys);
+      full.blocks.push_back({queries, all_known(known, block.keys, stretch.tokens.begin)});
     }
-    for (const auto& queries : subtract(tokens, with_window)) add_block(queries, {});
-  };
-  for (const auto& [operation, tokens] : layout.schedule) {
-    if (operation == ttt::Operation::apply_then_update) read(tokens);
-    if (ttt::updates(operation)) insert(written, tokens);
-    if (ttt::applies(operation) && operation != ttt::Operation::apply_then_update) read(tokens);
+    for (const auto& queries : subtract(stretch.tokens, with_window)) {
+      if (!known.empty()) full.blocks.push_back({queries, all_known(known, {}, queries.begin)});
+    }
+    if (!layout.unordered && stretch.passage == Passage::remembered) insert(known, stretch.tokens);
   }
   return full;
 }

@@ -120,8 +120,10 @@ SequenceLayout clean_piece(int64_t index, const ChunkGrid& grid, int64_t visible
 /// Throws a sentence unless x is [B, T, M] with the tokens of the layout.
 void check_tokens(const at::Tensor& x, const SequenceLayout& layout);
 
-/// What full attention sees in this layout: everything a token could know through the memory or the window.
-ops::Window full_window(const SequenceLayout& layout);
+/// What full attention sees in this layout: all tokens that are remembered before the stretch of a token (in
+/// a set: all that are written), and the keys of its window; where that slides, all tokens of the stretch
+/// up to the token itself. `kept` tokens that a state remembers stand right before the layout's.
+ops::Window full_window(const SequenceLayout& layout, int64_t kept = 0);
 
 /// The union of the schedule's and the window's masks, bool [T, T]; for a layout of a whole sequence.
 at::Tensor layout_mask(const SequenceLayout& layout);

@@ -54,7 +54,8 @@ class Mixer : public torch::nn::Module {
  public:
   virtual std::unique_ptr<State> initial_state(int64_t batch) = 0;
 
-  /// Continues from `state` and advances it; x [B, T, M] are the tokens of `layout`.
+  /// Continues from `state` and advances it; x [B, T, M] are the tokens of `layout`. Undefined if they learn
+  /// nothing, as where a Perceiver reads.
   virtual at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) = 0;
 
   /// A whole sequence from the learned initial state.
@@ -62,6 +63,19 @@ class Mixer : public torch::nn::Module {
     const auto state = initial_state(x.size(0));
     return advance(x, layout, *state);
   }
+};
+
+/// A layer that also takes a written range in pieces, as SetCore says.
+class SetMixer : public Mixer {
+ public:
+  /// Whether it really does: that may depend on its core. If not, the functions below are not for use.
+  virtual bool takes_pieces() const { return true; }
+
+  virtual void collect(const at::Tensor& x, const SequenceLayout& layout, State& state) = 0;
+  virtual void write_collected(State& state) = 0;
+
+  /// Without gradients; the state stays as it is. Undefined if the tokens learn nothing.
+  virtual at::Tensor read(const at::Tensor& x, const SequenceLayout& layout, const State& state) = 0;
 };
 
 }  // namespace lact

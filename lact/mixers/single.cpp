@@ -4,19 +4,40 @@
 
 namespace lact {
 
-SingleMixer::SingleMixer(int64_t model_dim, const ProjectionConfig& projection, std::shared_ptr<Core> core)
-    : projection_(register_module("projection", std::make_shared<Projection>(model_dim, projection))),
-      core_(register_module("core", std::move(core))) {
-  LACT_CHECK(projection.conv_width == 0, "[mixer] conv_width is {}, expected 0 in a layer of one core",
-             projection.conv_width);
+void ConvolvedState::visit(StateVisitor& visitor, const std::string& prefix) {
+  visitor.tensor(prefix + "tail", tail, -1);
+  core->visit(visitor, prefix);
 }
 
-std::unique_ptr<State> SingleMixer::initial_state(int64_t batch) { return core_->initial_state(batch); }
+std::unique_ptr<State> ConvolvedState::clone() const {
+  auto copy = std::make_unique<ConvolvedState>();
+  copy->tail = tail;
+  copy->core = core->clone();
+  return copy;
+}
+
+SingleMixer::SingleMixer(int64_t model_dim, const ProjectionConfig& projection, std::shared_ptr<Core> core)
+    : projection_(register_module("projection", std::make_shared<Projection>(model_dim, projection))),
+      core_(register_module("core", std::move(core))) {}
+
+std::unique_ptr<State> SingleMixer::initial_state(int64_t batch) {
+  auto state = std::make_unique<ConvolvedState>();
+  state->tail = projection_->initial_tail(batch);
+  state->core = core_->initial_state(batch);
+  if (!state->tail.defined()) return std::move(state->core);
+  return state;
+}
 
 at::Tensor SingleMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& state) {
   check_tokens(x, layout);
+  if (auto* convolved = dynamic_cast<ConvolvedState*>(&state)) {
+    const Projected in = projection_->in(x, convolved->tail, layout);
+    return projection_->out(mix(*core_, in, layout, *convolved->core));
+  }
   return projection_->out(mix(*core_, projection_->in(x), layout, state));
 }
+
+bool SingleMixer::takes_pieces() const { return dynamic_cast<const SetCore*>(core_.get()) != nullptr; }
 
 SetCore& SingleMixer::set_core() const {
   auto* core = dynamic_cast<SetCore*>(core_.get());

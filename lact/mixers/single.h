@@ -5,17 +5,27 @@
 
 namespace lact {
 
-class SingleMixer : public Mixer {
+/// With a convolution in the projection; otherwise the state is the core's.
+struct ConvolvedState : State {
+  at::Tensor tail;
+  std::unique_ptr<State> core;
+
+  void visit(StateVisitor& visitor, const std::string& prefix) override;
+  std::unique_ptr<State> clone() const override;
+};
+
+class SingleMixer : public SetMixer {
  public:
   SingleMixer(int64_t model_dim, const ProjectionConfig& projection, std::shared_ptr<Core> core);
 
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
 
-  /// As SetCore says; only for such a core.
-  void collect(const at::Tensor& x, const SequenceLayout& layout, State& state);
-  void write_collected(State& state);
-  at::Tensor read(const at::Tensor& x, const SequenceLayout& layout, const State& state);
+  /// With a SetCore, and without convolution.
+  bool takes_pieces() const override;
+  void collect(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
+  void write_collected(State& state) override;
+  at::Tensor read(const at::Tensor& x, const SequenceLayout& layout, const State& state) override;
 
  private:
   SetCore& set_core() const;

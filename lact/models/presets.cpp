@@ -63,14 +63,28 @@ const std::vector<Preset>& presets() {
       {"lm_760m", "the paper's smaller language model", make<lm_760m>},
       {"lm_3b_paper", "the larger one, as in the paper: windows of 4096", make<lm_3b_paper>},
       {"lm_3b_code", "the larger one, as in the authors' config: windows of 2048", make<lm_3b_code>},
+      {"lm_760m_full", "the Transformer of that size", make<lm_760m_full>},
+      {"lm_760m_window", "window attention alone", make<lm_760m_window>},
+      {"lm_760m_gla", "gated linear attention and the window", make<lm_760m_gla>},
+      {"lm_760m_deltanet", "DeltaNet and the window", make<lm_760m_deltanet>},
+      {"lm_3b_full", "the Transformer of that size", make<lm_3b_full>},
+      {"lm_3b_window", "window attention alone", make<lm_3b_window>},
+      {"lm_3b_gla", "gated linear attention and the window", make<lm_3b_gla>},
+      {"lm_3b_deltanet", "DeltaNet and the window", make<lm_3b_deltanet>},
       {"nvs_tiny", "the smallest, for quick trials", make<nvs_tiny>},
       {"nvs_small", "trains on a processor", make<nvs_small>},
       {"nvs_14_layers", "the paper's ablations", make<nvs_14_layers>},
       {"nvs_312m", "the paper's main model", make<nvs_312m>},
       {"nvs_4x", "twice the state of the main model", make<nvs_4x>},
+      {"nvs_full", "full attention between views", make<nvs_full>},
+      {"nvs_perceiver", "4096 registers between views", make<nvs_perceiver>},
+      {"nvs_mamba2", "Mamba-2 in both directions over the input views", make<nvs_mamba2>},
       {"video_tiny", "trains on a processor", make<video_tiny>},
       {"video_small", "clips of 256 x 256 pixels", make<video_small>},
       {"video_1_3b", "Wan 2.1 1.3B with LaCT", make<video_1_3b>},
+      {"video_1_3b_full", "block-causal attention to all chunks", make<video_1_3b_full>},
+      {"video_1_3b_window", "attention to the chunk before alone", make<video_1_3b_window>},
+      {"video_1_3b_mamba2", "Mamba-2 and the window", make<video_1_3b_mamba2>},
       {"video_14b", "Wan 2.1 14B with LaCT", make<video_14b>},
   };
   return rows;
@@ -111,7 +125,7 @@ ModelConfig read_config(const options::Json& json, const std::string& file) {
   return about_file(file, [&] {
     Task task{};
     options::read(json.at("task"), task, "task");
-    options::Json fields = json;
+    options::Json fields = in_todays_words(json);
     fields.erase("task");
     ModelConfig config = default_config(task);
     std::visit([&](auto& any) { options::read(fields, any); }, config);

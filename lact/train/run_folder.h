@@ -36,13 +36,16 @@ void write_run_json(const std::string& folder, const options::Json& json);
 /// With the fields of earlier versions in today's form.
 options::Json read_run_json(const std::string& folder);
 
-/// A Run has check(), which throws a sentence.
+/// A Run has check(), which throws a sentence, and may have in_todays_words(json), which gives fields of its
+/// own that earlier versions wrote today's form.
 template <class Run>
 Run read_run_file(const std::string& folder) {
   check_has_run(folder);
   Run run;
   try {
-    options::read(read_run_json(folder), run);
+    options::Json json = read_run_json(folder);
+    if constexpr (requires { Run::in_todays_words(json); }) json = Run::in_todays_words(std::move(json));
+    options::read(json, run);
     run.check();
   } catch (const Error& error) {
     fail("{}: {}", run_file(folder), error.what());

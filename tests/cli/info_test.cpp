@@ -112,8 +112,7 @@ TEST(InfoVerb, TokensThatNobodySeesAreAWarning) {
   EXPECT_THAT(outcome.err,
               HasSubstr("lm_tiny: window_size 128 is smaller than chunk_size 512: up to 384 tokens"));
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
-  for (const char* seen :
-       {"", " --set window_size=1024", " --set window_size=128 --set layer.memory_kind=none"}) {
+  for (const char* seen : {"", " --set window_size=1024", " --set window_size=128 --set mixer=window"}) {
     EXPECT_EQ(run_program(fmt::format("info lm_tiny{}", seen)).err, "") << seen;
   }
 }

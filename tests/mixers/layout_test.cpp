@@ -87,11 +87,31 @@ TEST(Layout, ChunksOfAVideoBeingSampledFollowCleanOnes) {
 }
 
 TEST(Layout, FullAttentionSeesTheUnionOfMemoryAndWindow) {
-  for (const auto& layout :
-       {causal_layout(17, 4, 4), causal_layout(17, 5, 2), causal_layout(6, 8, 3), views_layout(3, 2, 4),
-        views_layout(0, 3, 2), interleaved_layout(3, {1, 2, 2}, 1), interleaved_layout(3, {1, 1, 3}, 2, 1)}) {
+  for (const auto& layout : {causal_layout(17, 4, 4), views_layout(3, 2, 4), views_layout(0, 3, 2),
+                             interleaved_layout(3, {1, 2, 2}, 1), interleaved_layout(3, {1, 1, 3}, 2, 1)}) {
     EXPECT_TRUE(ops::window_mask(full_window(layout), layout.tokens).equal(layout_mask(layout)));
   }
+}
+
+TEST(Layout, FullAttentionOfATextSeesAllBefore) {
+  const at::Tensor causal = at::ones({17, 17}, at::kBool).tril();
+  for (const auto& layout : {causal_layout(17, 5, 2), causal_layout(17, 4, 1), causal_layout(17, 40, 3)})
+    EXPECT_TRUE(ops::window_mask(full_window(layout), 17).equal(causal));
+  // What a state keeps and the tokens of a piece are one range, as in the whole.
+  EXPECT_EQ(full_window(causal_piece(10, 7, 4, 3), 10), (ops::Window{{{{10, 17}, {{{0, 17}, 17}}}}}));
+}
+
+TEST(Layout, FullAttentionOfVideoAndViewsSeesWhatAStateKeeps) {
+  const ChunkGrid grid = {1, 2, 3};
+  EXPECT_EQ(full_window(noisy_piece(2, grid, 4), 12), (ops::Window{{{{12, 18}, {{{0, 12}}, {{12, 18}}}}}}));
+  EXPECT_EQ(full_window(clean_piece(0, grid)), (ops::Window{{{{0, 6}, {{{0, 6}}}}}}));
+  auto views = views_layout(0, 2, 3);
+  EXPECT_EQ(full_window(views, 9),
+            (ops::Window{{{{0, 3}, {{{-9, 0}}, {{0, 3}}}}, {{3, 6}, {{{-9, 0}}, {{3, 6}}}}}}));
+  views.window = {};
+  EXPECT_EQ(full_window(views, 9), (ops::Window{{{{0, 6}, {{{-9, 0}}}}}}));
+  views.stretches.clear();
+  EXPECT_SENTENCE(full_window(views), "there are none");
 }
 
 TEST(Layout, PiecesCoverTheSequenceAndSayWhatToKeep) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "lact/models/common/block.h"
+#include "lact/models/lm/model.h"
 #include "lact/models/lm/presets.h"
 #include "lact/models/nvs/presets.h"
 #include "lact/models/presets.h"
@@ -23,7 +24,7 @@ int64_t parameters_of(const torch::nn::Module& module) {
 }
 
 double flops_of(const ModelCost& cost, const std::string& name) {
-  for (const auto& part : cost.block) {
+  for (const auto& part : cost.block()) {
     if (part.name == name) return part.flops;
   }
   ADD_FAILURE() << "no part " << name;
@@ -36,7 +37,7 @@ TEST(Cost, ViewSynthesisHas312MParametersOf84MFastWeights) {
   const ModelCost cost = models::cost(nvs_312m());
   EXPECT_NEAR(millions(cost.total().parameters), 312, 0.005 * 312);
   EXPECT_NEAR(millions(cost.total().state), 84, 1);
-  EXPECT_EQ(cost.num_layers * cost.memory.parameters, cost.total().state);
+  EXPECT_EQ(cost.num_layers * cost.memory().parameters, cost.total().state);
   EXPECT_DOUBLE_EQ(cost.state_in_squares(), 6);
 }
 
@@ -53,9 +54,72 @@ TEST(Cost, LanguageModelsHaveThreeQuartersOfASquareOfState) {
   for (const LmConfig& config : {lm_tiny(), lm_small(), lm_760m(), lm_3b_paper(), lm_3b_code()}) {
     EXPECT_DOUBLE_EQ(models::cost(config).state_in_squares(), 0.75);
   }
-  EXPECT_EQ(models::cost(lm_3b_paper()).memory.state, 2304 * 3072);
+  EXPECT_EQ(models::cost(lm_3b_paper()).memory().state, 2304 * 3072);
   EXPECT_NEAR(double(models::cost(lm_3b_paper()).total().parameters), 3e9, 0.04 * 3e9);
   EXPECT_NEAR(double(models::cost(lm_760m()).total().parameters), 760e6, 0.06 * 760e6);
+}
+
+// Table 3: per block, in units of the model's width.
+TEST(Cost, BaselinesHaveThePapersState) {
+  EXPECT_DOUBLE_EQ(models::cost(lm_3b_paper()).state_in_widths(), 2304);
+  EXPECT_DOUBLE_EQ(models::cost(lm_3b_gla()).state_in_widths(), 384);
+  EXPECT_DOUBLE_EQ(models::cost(lm_3b_deltanet()).state_in_widths(), 128);
+  EXPECT_DOUBLE_EQ(models::cost(lm_760m_gla()).state_in_widths(), 384);
+  EXPECT_DOUBLE_EQ(models::cost(lm_760m_deltanet()).state_in_widths(), 128);
+  EXPECT_EQ(models::cost(video_1_3b_mamba2()).block_state(), 12 * 128 * 128);
+  EXPECT_DOUBLE_EQ(models::cost(nvs_mamba2()).state_in_squares(), 1);
+  EXPECT_EQ(models::cost(nvs_perceiver()).total().state, 4096 * 768);
+  for (const LmConfig& config : {lm_3b_full(), lm_3b_window(), lm_760m_full(), lm_760m_window()}) {
+    const ModelCost cost = models::cost(config);
+    EXPECT_EQ(cost.total().state, 0);
+    EXPECT_EQ(cost.blocks.front().grows(), config.mixer == MixerKind::full);
+  }
+}
+
+TEST(Cost, BaselinesHaveThePapersSize) {
+  for (const LmConfig& config : {lm_760m_full(), lm_760m_window(), lm_760m_gla(), lm_760m_deltanet()})
+    EXPECT_NEAR(millions(models::cost(config).total().parameters), 760, 0.06 * 760);
+  for (const LmConfig& config : {lm_3b_full(), lm_3b_window(), lm_3b_gla(), lm_3b_deltanet()})
+    EXPECT_NEAR(millions(models::cost(config).total().parameters), 3000, 0.06 * 3000);
+  EXPECT_NEAR(millions(models::cost(nvs_full()).total().parameters), 284, 0.5);
+  EXPECT_NEAR(millions(models::cost(nvs_perceiver()).total().parameters), 287, 0.5);
+}
+
+// k vᵀ and S q are two products with the state; the delta rule looks S k up before.
+TEST(Cost, RecurrencesTakeFourOrSixTimesTheirState) {
+  const auto work = [](const LmConfig& config) {
+    const ModelCost cost = models::cost(config);
+    return flops_of(cost, "recurrence") / double(cost.block_state());
+  };
+  EXPECT_DOUBLE_EQ(work(lm_3b_gla()), 4);
+  EXPECT_DOUBLE_EQ(work(lm_3b_deltanet()), 6);
+  LmConfig mamba2 = lm_tiny();
+  mamba2.mixer = MixerKind::mamba2;
+  EXPECT_DOUBLE_EQ(work(mamba2), 4);
+}
+
+TEST(Cost, FullAttentionOfATextGrowsWithIt) {
+  for (const int64_t tokens : {100, 32768})
+    EXPECT_DOUBLE_EQ(flops_of(models::cost(lm_760m_full(), {tokens}), "full attention"),
+                     4.0 * double(tokens) * 1536);
+  EXPECT_EQ(models::cost(lm_760m_window(), {100}).total().flops,
+            models::cost(lm_760m_window(), {32768}).total().flops);
+  EXPECT_THROW(models::cost(lm_760m_full(), {0}), Error);
+}
+
+TEST(Cost, APatternCostsWhatItsLayersCost) {
+  LmConfig config = lm_tiny();
+  const CostPart lact = models::cost(config).blocks.front().one(),
+                 others = sum("", models::cost(config).others);
+  config.mixer = MixerKind::full;
+  const CostPart full = models::cost(config).blocks.front().one();
+  config.mixer = MixerPattern::parse("3 lact : 1 full");
+  const ModelCost cost = models::cost(config);
+  const CostPart total = cost.total();
+  EXPECT_EQ(total.parameters, 5 * lact.parameters + full.parameters + others.parameters);
+  EXPECT_EQ(total.state, 5 * lact.state);
+  EXPECT_DOUBLE_EQ(total.flops, 5 * lact.flops + full.flops + others.flops);
+  EXPECT_EQ(total.parameters, parameters_of(LanguageModel(config)));
 }
 
 TEST(Cost, LowRankInitialWeightsAdd128TimesTheWidthAndASquareOverTheHeads) {
@@ -70,7 +134,7 @@ TEST(Cost, LowRankInitialWeightsAreAFewPercentOfTheTrainableWeights) {
   LmConfig config = lm_3b_paper();
   const auto share = [&] {
     const ModelCost cost = models::cost(config);
-    return double(cost.memory.parameters) / double(sum("", cost.block).parameters);
+    return double(cost.memory().parameters) / double(sum("", cost.block()).parameters);
   };
   EXPECT_LT(share(), 0.03);
   config.layer = lm_layer(24, 2);
@@ -111,13 +175,13 @@ TEST(Cost, MuonOfOneMatrixIsThePapersFormula) {
 
 // Paper eq. 3, for the square matrices that it is about and for others.
 TEST(Cost, ComputeToMemoryIsThePapersRatio) {
-  const FastWeightCost square = models::cost(lm_3b_paper()).memory;
+  const FastWeightCost square = models::cost(lm_3b_paper()).memory();
   for (const double chunk : {16.0, 2048.0, 4096.0, 1e6}) {
     const double width = 768, ratio = square.compute_to_memory(chunk);
     EXPECT_DOUBLE_EQ(ratio, width / 2 / (1 + width / (2 * chunk)));
     EXPECT_LE(ratio, std::min(width / 2, chunk));
   }
-  const FastWeightCost wide = models::cost(nvs_312m()).memory;  // 1536 x 768
+  const FastWeightCost wide = models::cost(nvs_312m()).memory();  // 1536 x 768
   EXPECT_DOUBLE_EQ(wide.compute_to_memory(4096),
                    2.0 * 1536 * 768 * 4096 / (2.0 * (1536 * 768 + 4096 * 1536 + 4096 * 768)));
 }
@@ -125,7 +189,7 @@ TEST(Cost, ComputeToMemoryIsThePapersRatio) {
 // The paper writes 30 · head width · state, which counts all matrices, but compares one matrix's share of it
 // with the work of all three: 5/3 head widths. Counted alike it is 5.
 TEST(Cost, MuonBreaksEvenAtFiveHeadWidths) {
-  const FastWeightCost cost = models::cost(lm_3b_paper()).memory;
+  const FastWeightCost cost = models::cost(lm_3b_paper()).memory();
   EXPECT_EQ(cost.head_dim, 768);
   EXPECT_DOUBLE_EQ(cost.muon_flops, 30.0 * 768 * double(cost.state));
   EXPECT_DOUBLE_EQ(cost.break_even_chunk(), 5 * 768);
@@ -167,10 +231,10 @@ TEST(Cost, TiedEmbeddingsAreCountedOnce) {
 
 TEST(Cost, FullAttentionOfVideoGrowsWithTheClip) {
   VideoConfig config = video_1_3b();
-  config.mixer = VideoMixer::full;
+  config.mixer = MixerKind::full;
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {7}), "full attention"), 4.0 * 7 * 4680 * 1536);
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {60}), "full attention"), 4.0 * 60 * 4680 * 1536);
-  config.mixer = VideoMixer::window;
+  config.mixer = MixerKind::window;
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {60}), "window attention"), 4.0 * 2 * 4680 * 1536);
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config, {1}), "window attention"), 4.0 * 4680 * 1536);
   EXPECT_THROW(models::cost(config, {0}), Error);
@@ -178,7 +242,7 @@ TEST(Cost, FullAttentionOfVideoGrowsWithTheClip) {
 
 TEST(Cost, VideoWithoutMemoryIsWan) {
   VideoConfig config = video_1_3b();
-  for (const VideoMixer mixer : {VideoMixer::window, VideoMixer::full}) {
+  for (const MixerKind mixer : {MixerKind::window, MixerKind::full}) {
     config.mixer = mixer;
     EXPECT_EQ(models::cost(config).total().parameters, 1'418'996'800);
     EXPECT_EQ(models::cost(config).total().state, 0);
@@ -188,7 +252,7 @@ TEST(Cost, VideoWithoutMemoryIsWan) {
 /// What LaCT adds to a block of Wan: fast weights, rates, output scale and norm, scale and shift of q and k.
 int64_t added_to_wan(const ModelCost& cost) {
   int64_t added = 0;
-  for (const auto& part : cost.block) {
+  for (const auto& part : cost.block()) {
     for (const char* name : {"fast weights", "rates and gates", "scale and shift of q, k"}) {
       if (part.name == name) added += part.parameters;
     }
@@ -271,21 +335,72 @@ ttt::LactConfig draw_memory(Draw& draw) {
   return config;
 }
 
+constexpr MixerKind kLayerMixers[] = {MixerKind::lact, MixerKind::full,     MixerKind::window,
+                                      MixerKind::gla,  MixerKind::deltanet, MixerKind::mamba2,
+                                      MixerKind::ttt};
+
+HeadOutputConfig draw_output(Draw& draw) {
+  return {.norm = draw.coin(),
+          .scale = draw.one_of({OutputScale::none, OutputScale::per_head, OutputScale::per_token})};
+}
+
+void draw_recurrences(Draw& draw, HybridLayerConfig& layer) {
+  layer.gla.num_heads = draw.one_of<int64_t>({1, 2, 4});
+  layer.gla.gate_rank = draw.one_of<int64_t>({1, 7});
+  layer.gla.output = draw_output(draw);
+  layer.deltanet.num_heads = draw.one_of<int64_t>({1, 3, 6});
+  layer.deltanet.output = draw_output(draw);
+  layer.mamba2.num_heads = draw.one_of<int64_t>({1, 2, 8});
+  layer.mamba2.output = draw_output(draw);
+  layer.ttt = ttt::original_ttt(draw.one_of<int64_t>({1, 2, 6}));
+  layer.ttt.network = draw.one_of({"ttt_linear", "ttt_mlp"});
+}
+
+/// Elements of the tensors of a state whose size does not depend on what was read and that change with it.
+int64_t fixed_elements(State& state) {
+  struct Counter : StateVisitor {
+    int64_t elements = 0;
+    void tensor(const std::string& name, at::Tensor& value, int64_t token_dim) override {
+      const bool counted =
+          name.find("weights") != std::string::npos || name.ends_with("memory") || name.ends_with("reverse");
+      if (token_dim < 0 && counted) elements += value.numel();
+    }
+    void number(const std::string&, int64_t&) override {}
+  } counter;
+  state.visit(counter, "");
+  return counter.elements;
+}
+
+/// Of a network whose norm is learned with the model: no state, though a memory holds it.
+int64_t never_written(int64_t model_dim, const ttt::LactConfig& config) {
+  const int64_t width = model_dim / config.num_heads;
+  int64_t elements = 0;
+  for (const auto& matrix :
+       ttt::network(config.network).matrices(width, int64_t(double(width) * config.hidden_multiple), width))
+    if (matrix.fixed) elements += config.num_heads * matrix.out * matrix.in;
+  return elements;
+}
+
 TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     Draw draw(seed);
     const ttt::LactConfig memory = draw_memory(draw);
-    const HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw),
-                                      draw.one_of({MemoryKind::lact, MemoryKind::lact, MemoryKind::none}),
-                                      memory,
-                                      draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none})};
+    HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw), memory,
+                                draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none})};
+    draw_recurrences(draw, hybrid);
     const LactLayerConfig lact = {draw_projection(draw), memory};
     const AttentionLayerConfig attention = {draw_projection(draw), draw_attention(draw)};
     const auto message = options::write(hybrid).dump();
     const Surroundings around = {.attended = 8, .chunk = 8};
-    EXPECT_EQ(sum("", layer_cost(kWidth, hybrid, around)).parameters,
-              parameters_of(*make_layer(kWidth, hybrid)))
-        << message;
+    for (const MixerKind kind : kLayerMixers) {
+      EXPECT_EQ(sum("", layer_cost(kWidth, kind, hybrid, around)).parameters,
+                parameters_of(*make_layer(kWidth, kind, hybrid)))
+          << options::word_of(kind) << message;
+      const auto state = make_layer(kWidth, kind, hybrid)->initial_state(1);
+      const int64_t unwritten = kind == MixerKind::ttt ? never_written(kWidth, hybrid.ttt) : 0;
+      EXPECT_EQ(sum("", layer_cost(kWidth, kind, hybrid, around)).state + unwritten, fixed_elements(*state))
+          << options::word_of(kind) << message;
+    }
     EXPECT_EQ(sum("", layer_cost(kWidth, lact, around)).parameters, parameters_of(*make_layer(kWidth, lact)))
         << message;
     EXPECT_EQ(sum("", layer_cost(kWidth, attention, around)).parameters,
@@ -302,7 +417,7 @@ TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
 }
 
 TEST(Cost, ParametersAreThoseOfVideoModels) {
-  for (const VideoMixer mixer : {VideoMixer::lact, VideoMixer::window, VideoMixer::full}) {
+  for (const MixerKind mixer : kLayerMixers) {
     VideoConfig config = video_tiny();
     config.mixer = mixer;
     EXPECT_EQ(models::cost(config).total().parameters, parameters_of(VideoModel(config)))
@@ -315,14 +430,14 @@ TEST(Cost, ParametersAreThoseOfTheBlocks) {
     Draw draw(seed);
     LmConfig lm;
     lm.model_dim = kWidth;
-    lm.layer = {draw_projection(draw), draw_attention(draw), MemoryKind::lact, draw_memory(draw)};
+    lm.layer = {draw_projection(draw), draw_attention(draw), draw_memory(draw)};
     using nn::FeedForwardKind;
     lm.feed_forward = {
         draw.one_of({FeedForwardKind::swiglu, FeedForwardKind::gelu, FeedForwardKind::gelu_tanh}), 40,
         draw.coin()};
     if (draw.coin()) lm.norm = {nn::NormKind::layer, 1e-5, draw.coin()};
     const Block lm_block(kWidth, lm.norm, {make_layer(kWidth, lm.layer)}, lm.feed_forward);
-    EXPECT_EQ(sum("", models::cost(lm).block).parameters, parameters_of(lm_block))
+    EXPECT_EQ(sum("", models::cost(lm).block()).parameters, parameters_of(lm_block))
         << options::write(lm).dump();
 
     NvsConfig nvs;
@@ -333,7 +448,7 @@ TEST(Cost, ParametersAreThoseOfTheBlocks) {
     nvs.norm = lm.norm;
     const Block nvs_block(kWidth, nvs.norm, {make_layer(kWidth, nvs.attention), make_layer(kWidth, nvs.lact)},
                           nvs.feed_forward);
-    EXPECT_EQ(sum("", models::cost(nvs).block).parameters, parameters_of(nvs_block))
+    EXPECT_EQ(sum("", models::cost(nvs).block()).parameters, parameters_of(nvs_block))
         << options::write(nvs).dump();
   }
 }

@@ -31,7 +31,16 @@ inline models::LmConfig tiny_lm(int64_t chunk = 8, int64_t window = 5) {
   return config;
 }
 
-/// Every update rule and the window alone.
+/// Every mixer of a language model, and a pattern of them.
+inline std::vector<models::MixerPattern> lm_mixers() {
+  using models::MixerKind;
+  return {MixerKind::lact,     MixerKind::full,
+          MixerKind::window,   MixerKind::gla,
+          MixerKind::deltanet, MixerKind::mamba2,
+          MixerKind::ttt,      models::MixerPattern::parse("1 lact : 1 full")};
+}
+
+/// Every update rule and the other mixers.
 inline std::vector<std::pair<std::string, models::LmConfig>> tiny_lms() {
   std::vector<std::pair<std::string, models::LmConfig>> all;
   for (const bool momentum : {false, true}) {
@@ -48,9 +57,14 @@ inline std::vector<std::pair<std::string, models::LmConfig>> tiny_lms() {
       }
     }
   }
-  auto window = tiny_lm();
-  window.layer.memory_kind = models::MemoryKind::none;
-  all.emplace_back("window only", window);
+  for (const auto& mixer : lm_mixers()) {
+    if (mixer == models::MixerKind::lact) continue;
+    auto config = tiny_lm();
+    config.mixer = mixer;
+    all.emplace_back(mixer.text(), config);
+    config.layer.projection.conv_width = 3;
+    all.emplace_back(mixer.text() + " and convolution", config);
+  }
   auto convolved = tiny_lm();
   convolved.layer.projection.conv_width = 3;
   all.emplace_back("convolution", convolved);

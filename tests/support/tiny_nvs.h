@@ -12,7 +12,10 @@
 
 namespace lact::testing {
 
-inline models::NvsConfig tiny_nvs(models::NvsMixer mixer = models::NvsMixer::lact) {
+inline constexpr models::MixerKind kNvsMixers[] = {models::MixerKind::lact, models::MixerKind::full,
+                                                   models::MixerKind::mamba2, models::MixerKind::perceiver};
+
+inline models::NvsConfig tiny_nvs(models::MixerKind mixer = models::MixerKind::lact) {
   models::NvsConfig config;
   config.patch_size = 4;
   config.model_dim = 32;
@@ -20,6 +23,9 @@ inline models::NvsConfig tiny_nvs(models::NvsMixer mixer = models::NvsMixer::lac
   config.attention = models::nvs_attention(2);
   config.mixer = mixer;
   config.feed_forward.hidden_dim = 64;
+  config.mamba2.num_heads = 2;
+  config.mamba2.head_dim = 12;
+  config.perceiver.registers = mixer == models::MixerKind::perceiver ? 5 : config.perceiver.registers;
   return config;
 }
 

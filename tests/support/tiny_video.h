@@ -11,10 +11,11 @@
 
 namespace lact::testing {
 
-inline constexpr models::VideoMixer kVideoMixers[] = {models::VideoMixer::lact, models::VideoMixer::window,
-                                                      models::VideoMixer::full};
+inline constexpr models::MixerKind kVideoMixers[] = {
+    models::MixerKind::lact,     models::MixerKind::window, models::MixerKind::full, models::MixerKind::gla,
+    models::MixerKind::deltanet, models::MixerKind::mamba2, models::MixerKind::ttt};
 
-inline models::VideoConfig tiny_video(models::VideoMixer mixer = models::VideoMixer::lact) {
+inline models::VideoConfig tiny_video(models::MixerKind mixer = models::MixerKind::lact) {
   models::VideoConfig config;
   config.model_dim = 32;
   config.num_layers = 2;

@@ -23,6 +23,7 @@ class WatchingAllocator : public c10::Allocator {
   }
 
   std::atomic<int64_t> live = 0;  ///< bytes
+  std::atomic<int64_t> most = 0;  ///< of them at once
   std::atomic<bool> poison = false;
   c10::Allocator* const below = c10::GetCPUAllocator();
 
@@ -41,7 +42,10 @@ class WatchingAllocator : public c10::Allocator {
     char* header = static_cast<char*>(std::aligned_alloc(kHeader, (bytes / kHeader + 2) * kHeader));
     std::memcpy(header, &bytes, sizeof(bytes));
     if (instance().poison) std::memset(header + kHeader, 0xFF, bytes);
-    instance().live += int64_t(bytes);
+    const int64_t live = instance().live += int64_t(bytes);
+    int64_t most = instance().most;
+    while (live > most && !instance().most.compare_exchange_weak(most, live)) {
+    }
     return {header + kHeader, header + kHeader, give_back, at::kCPU};
   }
 
@@ -58,11 +62,16 @@ class WatchingAllocator : public c10::Allocator {
 /// While it lives, tensors are counted.
 class WatchedMemory {
  public:
-  WatchedMemory() : start_(watching().live) { c10::SetCPUAllocator(&watching(), kPriority); }
+  WatchedMemory() : start_(watching().live) {
+    watching().most = start_;
+    c10::SetCPUAllocator(&watching(), kPriority);
+  }
   ~WatchedMemory() { c10::SetCPUAllocator(watching().below, kPriority); }
 
   /// Bytes of the tensors made since the beginning that still live.
   int64_t live_bytes() const { return watching().live - start_; }
+  /// Of these, the most at once.
+  int64_t peak_bytes() const { return watching().most - start_; }
 
  protected:
   static WatchingAllocator& watching() { return WatchingAllocator::instance(); }

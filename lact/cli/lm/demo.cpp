@@ -53,7 +53,7 @@ tasks::lm::Run make_run(const DemoArguments& arguments, const std::string& token
   tasks::lm::Run run;
   run.model = models::lm_recall();
   run.model.vocabulary_size = data::read_tokenizer(tokenizer)->vocabulary_size();
-  if (!remembers) run.model.layer.memory_kind = models::MemoryKind::none;
+  run.model.mixer = remembers ? models::MixerKind::lact : models::MixerKind::window;
   run.precision = ops::Precision::f32;  // the numbers that the documentation quotes
   run.data.tokenizer = tokenizer;
   run.batches = {.batch = 8, .length = 256, .valid_sequences = 16};

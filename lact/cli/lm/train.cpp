@@ -54,7 +54,8 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   auto* verb = task.add_subcommand("train", "Train a language model");
   verb->footer(
       "Example: lact lm train --data books/ --tokenizer books.model --config lm_tiny -o run\n"
-      "         lact lm train --data books/ --set layer.memory_kind=none -o window_only\n"
+      "         lact lm train --data books/ --set mixer=window -o window_only\n"
+      "         lact lm train --data books/ --set mixer='3 lact : 1 full' -o mixed\n"
       "         lact lm train --resume run\n"
       "Ctrl-C saves a checkpoint. The folder holds the model, run.json, metrics.jsonl and TensorBoard "
       "events.");

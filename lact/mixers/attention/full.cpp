@@ -9,71 +9,59 @@ namespace lact::attention {
 
 namespace {
 
-Range moved(Range range, int64_t by) { return {range.begin + by, range.end + by}; }
-
-/// The window of full attention where `kept` written tokens come first and those of the layout follow.
-ops::Window window_behind(const SequenceLayout& layout, int64_t kept) {
-  const int64_t by = kept - layout.begin;
-  SequenceLayout behind;
-  behind.tokens = kept + layout.tokens;
-  if (kept > 0) behind.schedule.push_back({ttt::Operation::update, {0, kept}});
-  for (const auto& [operation, tokens] : layout.schedule)
-    behind.schedule.push_back({operation, moved(tokens, by)});
-  for (const auto& block : layout.window.blocks) {
-    ops::AttentionBlock copy = {moved(block.queries, by), {}};
-    for (const auto& visible : block.keys) copy.keys.push_back({moved(visible.range, by), visible.band});
-    behind.window.blocks.push_back(std::move(copy));
-  }
-  return full_window(behind);
+/// What is kept stands right before the piece. The tokens of a set have no place.
+int64_t first_kept(const SequenceLayout& layout, const KeyValueCache& kept) {
+  LACT_CHECK(layout.unordered || kept.count() == layout.begin,
+             "[attention] the state ends at token {} but the piece begins at {}", kept.count(), layout.begin);
+  return layout.begin - kept.count();
 }
 
-at::Tensor joined(const at::Tensor& kept, const at::Tensor& fresh) {
-  return kept.size(1) == 0 ? fresh : at::cat({kept.to(fresh.scalar_type()), fresh}, 1);
+/// Out of the positions of the layout.
+at::Tensor rows(const at::Tensor& x, const SequenceLayout& layout, Range tokens) {
+  return x.slice(1, tokens.begin - layout.begin, tokens.end - layout.begin);
 }
 
 }  // namespace
 
-void FullState::visit(StateVisitor& visitor, const std::string& prefix) {
-  visitor.tensor(prefix + "k", k, 1);
-  visitor.tensor(prefix + "v", v, 1);
-}
+void FullState::visit(StateVisitor& visitor, const std::string& prefix) { visit_tokens(visitor, prefix); }
 
 FullAttention::FullAttention(int64_t model_dim, const AttentionConfig& config)
     : heads_(*this, model_dim, config) {}
 
 std::unique_ptr<State> FullAttention::initial_state(int64_t batch) {
   auto state = std::make_unique<FullState>();
-  state->k = state->v = heads_.no_tokens(batch);
+  begin(*state, heads_.no_tokens(batch));
   return state;
 }
 
-at::Tensor FullAttention::attend(const HeadInputs& heads, const SequenceLayout& layout,
-                                 const FullState& state) const {
-  const int64_t kept = state.k.size(1);
-  return ops::window_attention(heads.q, joined(state.k, heads.k), joined(state.v, heads.v),
-                               window_behind(layout, kept), /*first_query=*/kept)
-      .flatten(2);
+HeadInputs FullAttention::split(const Projected& in, const SequenceLayout& layout) const {
+  nn::ActivationCheckpointing none(false);  // the state keeps the keys
+  return heads_.split(in, layout, none);
 }
 
 at::Tensor FullAttention::mix(const Projected& in, const SequenceLayout& layout, State& any_state) {
   const profile::Scope part("full attention");
   auto& state = dynamic_cast<FullState&>(any_state);
-  nn::ActivationCheckpointing kept(false);  // the state keeps the keys
-  const HeadInputs heads = heads_.split(in, layout, kept);
-  const at::Tensor out = attend(heads, layout, state);
-  for (const auto& [operation, tokens] : layout.schedule) {
-    if (!ttt::updates(operation)) continue;
-    state.k = joined(state.k, heads.k.slice(1, tokens.begin - layout.begin, tokens.end - layout.begin));
-    state.v = joined(state.v, heads.v.slice(1, tokens.begin - layout.begin, tokens.end - layout.begin));
+  const HeadInputs heads = split(in, layout);
+  const int64_t first = first_kept(layout, state);
+  const ops::Window window = full_window(layout, state.count());
+  const auto format = format_of(state);
+  const auto& stretches = layout.stretches;
+  if (stretches.size() == 1 && stretches.front().passage == Passage::remembered) {
+    return state.append_and_attend(heads, format, window, layout.begin, first).flatten(2);
   }
-  return out;
+  const at::Tensor out = state.attend(heads, window, layout.begin, first);
+  for (const auto& [tokens, passage] : stretches) {
+    if (passage != Passage::remembered) continue;
+    state.append(rows(heads.k, layout, tokens), rows(heads.v, layout, tokens), format);
+  }
+  return out.flatten(2);
 }
 
 void FullAttention::collect(const Projected& in, const SequenceLayout& layout, State& any_state) {
   at::NoGradGuard no_grad;
   auto& state = dynamic_cast<FullState&>(any_state);
-  nn::ActivationCheckpointing kept(false);
-  const HeadInputs heads = heads_.split(in, layout, kept);
+  const HeadInputs heads = split(in, layout);
   // Copies: views would keep the other half of a projection in memory too.
   state.collected_k.push_back(heads.k.clone());
   state.collected_v.push_back(heads.v.clone());
@@ -83,19 +71,18 @@ void FullAttention::write_collected(State& any_state) {
   at::NoGradGuard no_grad;
   auto& state = dynamic_cast<FullState&>(any_state);
   LACT_CHECK(!state.collected_k.empty(), "[attention] nothing was collected, so there is nothing to write");
-  const auto write = [](at::Tensor& kept, std::vector<at::Tensor>& pieces) {
-    kept = joined(kept, at::cat(pieces, 1));
-    pieces.clear();
-  };
-  write(state.k, state.collected_k);
-  write(state.v, state.collected_v);
+  state.append(at::cat(state.collected_k, 1), at::cat(state.collected_v, 1), format_of(state));
+  state.collected_k.clear();
+  state.collected_v.clear();
 }
 
-at::Tensor FullAttention::read(const Projected& in, const SequenceLayout& layout, const State& state) {
+at::Tensor FullAttention::read(const Projected& in, const SequenceLayout& layout, const State& any_state) {
   const profile::Scope part("full attention");
   at::NoGradGuard no_grad;
-  nn::ActivationCheckpointing kept(false);
-  return attend(heads_.split(in, layout, kept), layout, dynamic_cast<const FullState&>(state));
+  const auto& state = dynamic_cast<const FullState&>(any_state);
+  return state
+      .attend(split(in, layout), full_window(layout, state.count()), layout.begin, first_kept(layout, state))
+      .flatten(2);
 }
 
 }  // namespace lact::attention

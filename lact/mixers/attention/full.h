@@ -1,24 +1,23 @@
-// Full attention: a token sees everything that it could know through the memory or the window of the layout.
-// What it remembers are the keys and values of all tokens that the schedule writes: the baseline whose state
-// grows with what was read.
+// Full attention: a token sees everything that the layout lets it know: all that was remembered before it,
+// and what its window shows of its own stretch, in a text all tokens before it. It keeps the keys and values
+// of every token that is remembered: the baseline whose state grows with what was read.
 #pragma once
 
 #include <vector>
 
-#include "lact/mixers/attention/heads.h"
+#include "lact/mixers/attention/cache.h"
 
 namespace lact::attention {
 
-/// Keys (normed and rotated) and values of the tokens written so far, [B, T, H, D].
-struct FullState : State {
-  at::Tensor k, v;
+/// Keys and values of the tokens remembered so far.
+struct FullState : State, KeyValueCache {
   std::vector<at::Tensor> collected_k, collected_v;  ///< of a write that is under way
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
   std::unique_ptr<State> clone() const override { return std::make_unique<FullState>(*this); }
 };
 
-class FullAttention : public SetCore {
+class FullAttention : public SetCore, public Caches {
  public:
   FullAttention(int64_t model_dim, const AttentionConfig& config);
 
@@ -31,8 +30,7 @@ class FullAttention : public SetCore {
   at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) override;
 
  private:
-  /// What the tokens of `layout` read of themselves and of the state.
-  at::Tensor attend(const HeadInputs& heads, const SequenceLayout& layout, const FullState& state) const;
+  HeadInputs split(const Projected& in, const SequenceLayout& layout) const;
 
   Heads heads_;
 };

@@ -42,13 +42,14 @@ at::Tensor Block::advance(at::Tensor x, const SequenceLayout& layout, BlockState
     nn::ActivationCheckpointing checkpointing(checkpoint_activations_);
     const at::Tensor y = run(
         checkpointing.run([norm](const std::vector<at::Tensor>& in) { return norm->forward(in[0]); }, {x}));
-    checkpointing.free_until_backward_of(y);
+    if (y.defined()) checkpointing.free_until_backward_of(y);
     return y;
   };
   for (size_t i = 0; i < mixers_.size(); ++i) {
-    x = x + branch(mixer_norms_[i], [&](const at::Tensor& normed) {
-          return mixers_[i]->advance(normed, layout, *state.mixers[i]);
-        });
+    const at::Tensor learnt = branch(mixer_norms_[i], [&](const at::Tensor& normed) {
+      return mixers_[i]->advance(normed, layout, *state.mixers[i]);
+    });
+    if (learnt.defined()) x = x + learnt;
   }
   return x +
          branch(feed_forward_norm_, [&](const at::Tensor& normed) { return feed_forward_->forward(normed); });

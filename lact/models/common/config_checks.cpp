@@ -1,8 +1,10 @@
 #include "lact/models/common/config_checks.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lact/base/error.h"
+#include "lact/base/options.h"
 
 namespace lact::models {
 
@@ -47,32 +49,18 @@ void check_update(const std::string& path, const ttt::UpdateRule& update) {
   check_share("anchor_decay", update.elastic.anchor_decay);
 }
 
-void check_memory(const std::string& path, int64_t model_dim, const ttt::LactConfig& config) {
-  check_heads(path + ".num_heads", config.num_heads, model_dim);
-  const int64_t width = model_dim / config.num_heads;
-  const double hidden = double(width) * config.hidden_multiple;
-  LACT_CHECK(hidden >= 1 && hidden <= double(kMostChannels),
-             "[config] {}.hidden_multiple is {}, which gives a head of width {} no possible hidden width",
-             path, config.hidden_multiple, width);
-  const auto matrices = ttt::network(config.network).matrices(width, int64_t(hidden), width);
-  ttt::loss(config.loss);  // throws for an unknown name
-  for (const auto& matrix : matrices) {
-    if (matrix.fixed) continue;
-    LACT_CHECK(config.rate_channels == 1 || config.rate_channels == matrix.in,
-               "[config] {}.rate_channels is {}, expected 1 or the {} input channels of {}", path,
-               config.rate_channels, matrix.in, matrix.name);
-  }
+/// What does not depend on the model.
+void check_memory_numbers(const std::string& path, const ttt::LactConfig& config) {
+  check_size(path + ".num_heads", config.num_heads);
+  check_positive(path + ".hidden_multiple", config.hidden_multiple);
+  check_size(path + ".rate_channels", config.rate_channels);
+  ttt::network(config.network);  // throws for an unknown name
+  ttt::loss(config.loss);
   // Also where they are not in use.
   check_not_negative(path + ".rope.base", config.rope.base);
   LACT_CHECK(config.rope_heads >= 0 && config.rope_heads <= kMostChannels,
              "[config] {}.rope_heads is {}, expected 0 (as many as num_heads) to {}", path, config.rope_heads,
              kMostChannels);
-  const auto& steps = config.prepare_qk;
-  if (std::find(steps.begin(), steps.end(), ttt::Preparation::rope) != steps.end()) {
-    const int64_t heads = config.rope_heads == 0 ? config.num_heads : config.rope_heads;
-    check_heads(path + ".rope_heads", heads, model_dim);
-    check_rope(path + ".rope", heads, model_dim, config.rope);
-  }
   LACT_CHECK(config.initial_weights.rank >= 0 && config.initial_weights.rank <= kMostChannels,
              "[config] {}.initial_weights.rank is {}, expected 0 (full) or more", path,
              config.initial_weights.rank);
@@ -82,6 +70,49 @@ void check_memory(const std::string& path, int64_t model_dim, const ttt::LactCon
   check_not_negative(path + ".output_norm_epsilon", config.output_norm_epsilon);
   check_not_negative(path + ".output_factor", config.output_factor);
   check_update(path + ".update", config.update);
+}
+
+void check_memory(const std::string& path, int64_t model_dim, const ttt::LactConfig& config) {
+  check_memory_numbers(path, config);
+  check_heads(path + ".num_heads", config.num_heads, model_dim);
+  const int64_t width = model_dim / config.num_heads;
+  const double hidden = double(width) * config.hidden_multiple;
+  LACT_CHECK(hidden >= 1 && hidden <= double(kMostChannels),
+             "[config] {}.hidden_multiple is {}, which gives a head of width {} no possible hidden width",
+             path, config.hidden_multiple, width);
+  for (const auto& matrix : ttt::network(config.network).matrices(width, int64_t(hidden), width)) {
+    if (matrix.fixed) continue;
+    LACT_CHECK(config.rate_channels == 1 || config.rate_channels == matrix.in,
+               "[config] {}.rate_channels is {}, expected 1 or the {} input channels of {}", path,
+               config.rate_channels, matrix.in, matrix.name);
+  }
+  const auto& steps = config.prepare_qk;
+  if (std::find(steps.begin(), steps.end(), ttt::Preparation::rope) != steps.end()) {
+    const int64_t heads = config.rope_heads == 0 ? config.num_heads : config.rope_heads;
+    check_heads(path + ".rope_heads", heads, model_dim);
+    check_rope(path + ".rope", heads, model_dim, config.rope);
+  }
+}
+
+/// What the recurrences of tokens in their order have in common.
+template <class Config>
+void check_recurrence(const std::string& path, const Config& config, int64_t model_dim, bool used) {
+  const std::string heads = path + ".num_heads";
+  used ? check_heads(heads, config.num_heads, model_dim) : check_size(heads, config.num_heads);
+  LACT_CHECK(!config.both_ways, "[config] {}.both_ways is true, but text and video have one direction", path);
+  check_head_output(path + ".output", config.output);
+}
+
+/// Why a model may have no use for a mixer.
+std::string why_not(MixerKind kind) {
+  switch (kind) {
+    case MixerKind::perceiver:
+      return "whose registers read a set of views";
+    case MixerKind::window:
+      return "but each view attends to itself in any case, and a window lets it know no other";
+    default:
+      return fmt::format("and {} is not to be had here", options::word_of(kind));
+  }
 }
 
 }  // namespace
@@ -106,6 +137,17 @@ void check_heads(const std::string& path, int64_t num_heads, int64_t model_dim) 
              num_heads, model_dim);
 }
 
+void check_head_output(const std::string& path, const HeadOutputConfig& config) {
+  check_not_negative(path + ".norm_epsilon", config.norm_epsilon);
+  check_not_negative(path + ".factor", config.factor);
+}
+
+void check_step_shift(const std::string& path, double shift) {
+  constexpr double kFarthest = 100;  // softplus is 0 or the identity long before
+  LACT_CHECK(std::abs(shift) <= kFarthest, "[config] {}.step_shift is {}, expected {} to {}", path, shift,
+             -kFarthest, kFarthest);
+}
+
 void check_projection(const std::string& path, const ProjectionConfig& config) {
   check_epsilon(path + ".qk_norm_epsilon", config.qk_norm_epsilon, config.qk_norm);
   LACT_CHECK(config.conv_width >= 0 && config.conv_width <= 64,
@@ -122,10 +164,37 @@ void check_feed_forward(const std::string& path, const nn::FeedForwardOptions& o
   check_size(path + ".hidden_dim", options.hidden_dim);
 }
 
-void check_layer(const std::string& path, int64_t model_dim, const HybridLayerConfig& config) {
+void check_layer(const std::string& path, int64_t model_dim, const MixerPattern& mixer,
+                 const HybridLayerConfig& config) {
   check_projection(path + ".projection", config.projection);
   check_attention(path + ".attention", model_dim, config.attention);
-  if (config.memory_kind == MemoryKind::lact) check_memory(path + ".memory", model_dim, config.memory);
+  const auto check = [&](const char* name, MixerKind kind, const ttt::LactConfig& memory) {
+    mixer.has(kind) ? check_memory(path + name, model_dim, memory)
+                    : check_memory_numbers(path + name, memory);
+  };
+  check(".memory", MixerKind::lact, config.memory);
+  check(".ttt", MixerKind::ttt, config.ttt);
+  check_recurrence(path + ".gla", config.gla, model_dim, mixer.has(MixerKind::gla));
+  check_size(path + ".gla.gate_rank", config.gla.gate_rank);
+  check_positive(path + ".gla.gate_divisor", config.gla.gate_divisor);
+  check_recurrence(path + ".deltanet", config.deltanet, model_dim, mixer.has(MixerKind::deltanet));
+  check_not_negative(path + ".deltanet.l2_epsilon", config.deltanet.l2_epsilon);
+  check_recurrence(path + ".mamba2", config.mamba2, model_dim, mixer.has(MixerKind::mamba2));
+  check_step_shift(path + ".mamba2", config.mamba2.step_shift);
+}
+
+void check_mixer(const std::string& what, const MixerPattern& mixer, int64_t num_layers,
+                 const std::vector<MixerKind>& known) {
+  std::vector<std::string_view> words;
+  for (const MixerKind kind : known) words.push_back(options::word_of(kind));
+  for (const MixerKind kind : mixer.kinds()) {
+    const bool usable = std::find(known.begin(), known.end(), kind) != known.end();
+    LACT_CHECK(usable, "[config] mixer is {}, {}; {} has {}", mixer.text(), why_not(kind), what,
+               fmt::join(words, ", "));
+  }
+  LACT_CHECK(mixer.period() <= num_layers,
+             "[config] mixer is {}, a pattern of {} layers, but num_layers is {}", mixer.text(),
+             mixer.period(), num_layers);
 }
 
 void check_layer(const std::string& path, int64_t model_dim, const LactLayerConfig& config) {

@@ -1,12 +1,37 @@
 #include "lact/models/common/config_file.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "lact/io/atomic_file.h"
+#include "lact/ttt/update_rule.h"
 
 namespace lact::models {
 
 namespace {
+
+/// Without the parts that earlier versions did not have, unless the mixer names them.
+options::Json without_unused(const options::Json& parts, const std::string& mixer) {
+  constexpr std::string_view kLater[] = {"gla", "deltanet", "mamba2", "perceiver", "ttt"};
+  options::Json used = options::Json::object();
+  for (const auto& [key, value] : parts.items()) {
+    const bool later = std::find(std::begin(kLater), std::end(kLater), key) != std::end(kLater);
+    if (!later || mixer.find(key) != std::string::npos) used[key] = value;
+  }
+  return used;
+}
+
+/// Without switches of the update rule that earlier versions did not have, where they are off.
+void leave_out_unset_switches(options::Json& config) {
+  if (!config.is_object()) return;
+  if (const auto update = config.find("update"); update != config.end()) {
+    const options::Json unset = options::write(ttt::UpdateRule{});
+    for (const char* name : {"steps", "ascent", "written", "elastic"}) {
+      if (update->contains(name) && (*update)[name] == unset[name]) update->erase(name);
+    }
+  }
+  for (auto& item : config.items()) leave_out_unset_switches(item.value());
+}
 
 std::string config_path(const std::string& folder) {
   return (std::filesystem::path(folder) / "config.json").string();
@@ -29,6 +54,36 @@ options::Json ConfigFile::notes() const {
 ConfigFile read_config_file(const std::string& folder) {
   LACT_CHECK(std::filesystem::is_directory(folder), "{}: is not a model folder", folder);
   return {config_path(folder), options::read_json_file(config_path(folder))};
+}
+
+options::Json in_todays_words(options::Json config) {
+  if (!config.is_object() || !config.contains("layer") || !config["layer"].is_object()) return config;
+  auto& layer = config["layer"];
+  const auto kind = layer.find("memory_kind");
+  if (kind == layer.end() || (*kind != "lact" && *kind != "none")) return config;
+  if (*kind == "none") {
+    LACT_CHECK(!config.contains("mixer"), "layer.memory_kind is none, which is mixer window, but mixer is {}",
+               config["mixer"].dump());
+    config["mixer"] = "window";
+  }
+  layer.erase("memory_kind");
+  return config;
+}
+
+std::string fingerprinted_text(options::Json config, bool had_mixer) {
+  const std::string mixer = config["mixer"].get<std::string>();
+  config = without_unused(config, mixer);
+  leave_out_unset_switches(config);
+  if (!had_mixer && (mixer == "lact" || mixer == "window")) config.erase("mixer");
+  if (!config.contains("layer")) return config.dump();
+  options::Json layer = options::Json::object();
+  const options::Json used = without_unused(config["layer"], mixer);
+  for (const auto& [key, value] : used.items()) {
+    layer[key] = value;
+    if (key == "attention") layer["memory_kind"] = !had_mixer && mixer == "window" ? "none" : "lact";
+  }
+  config["layer"] = layer;
+  return config.dump();
 }
 
 void write_config_file(const std::string& folder, const options::Json& json) {

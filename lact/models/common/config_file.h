@@ -34,12 +34,20 @@ void write_config_file(const std::string& folder, const options::Json& json);
 void write_config_file(const std::string& folder, const std::string& type, const options::Json& model,
                        const options::Json& notes = options::Json::object());
 
+/// A config of an earlier version in today's words: layer.memory_kind lact is what a mixer is anyway, none is
+/// mixer window.
+options::Json in_todays_words(options::Json config);
+
+/// The text of a config that a fingerprint covers: as earlier versions wrote it, where they had words for the
+/// model, so that memory files which they made still name it. `had_mixer`: they had this model's field mixer.
+std::string fingerprinted_text(options::Json config, bool had_mixer);
+
 /// The config of a file of ours, not checked; errors name the file.
 template <class Config>
 Config own_config(const options::Json& json, const std::string& file) {
   LACT_CHECK(json.contains("model"), "{}: has no field model", file);
   Config config;
-  about_file(file, [&] { options::read(json["model"], config, "model"); });
+  about_file(file, [&] { options::read(in_todays_words(json["model"]), config, "model"); });
   return config;
 }
 

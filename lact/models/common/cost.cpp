@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lact/mixers/heads.h"
+#include "lact/models/common/recurrent_cost.h"
 
 namespace lact::models {
 
@@ -18,11 +19,11 @@ std::vector<ttt::MatrixShape> matrix_shapes(int64_t model_dim, const ttt::LactCo
   return ttt::network(config.network).matrices(width, hidden, width);
 }
 
-CostPart attention_cost(int64_t model_dim, const attention::AttentionConfig& config,
-                        const Surroundings& around) {
-  CostPart part{"window attention"};
+CostPart attention_cost(std::string name, int64_t model_dim, const attention::AttentionConfig& config,
+                        double attended) {
+  CostPart part{std::move(name)};
   if (config.head_norm) part.parameters = 2 * head_width(model_dim, config.num_heads);
-  part.flops = 2 * 2 * around.attended * double(model_dim);  // q·k and p·v
+  part.flops = 2 * 2 * attended * double(model_dim);  // q·k and p·v
   return part;
 }
 
@@ -41,8 +42,8 @@ CostPart gate_cost(int64_t model_dim, const ttt::LactConfig& config) {
   return sum("rates and gates", parts);
 }
 
-std::vector<CostPart> memory_cost(int64_t model_dim, const ttt::LactConfig& config,
-                                  const Surroundings& around) {
+std::vector<CostPart> lact_cost(int64_t model_dim, const ttt::LactConfig& config,
+                                const Surroundings& around) {
   const FastWeightCost cost = fast_weight_cost(model_dim, config);
   std::vector<CostPart> parts = {{"fast weights", cost.parameters, cost.state},
                                  gate_cost(model_dim, config),
@@ -50,6 +51,25 @@ std::vector<CostPart> memory_cost(int64_t model_dim, const ttt::LactConfig& conf
                                  {"apply", 0, 0, cost.apply_flops}};
   if (config.update.muon) parts.push_back({"Muon", 0, 0, cost.muon_flops / around.chunk});
   return parts;
+}
+
+/// What make_core gives.
+std::vector<CostPart> core_cost(int64_t model_dim, MixerKind kind, const HybridLayerConfig& config,
+                                const Surroundings& around) {
+  switch (kind) {
+    case MixerKind::lact:
+      return lact_cost(model_dim, config.memory, around);
+    case MixerKind::ttt:
+      return lact_cost(model_dim, config.ttt, around);
+    case MixerKind::gla:
+      return recurrent_cost(model_dim, config.gla);
+    case MixerKind::deltanet:
+      return recurrent_cost(model_dim, config.deltanet);
+    case MixerKind::mamba2:
+      return recurrent_cost(model_dim, config.mamba2);
+    default:
+      return {};
+  }
 }
 
 }  // namespace
@@ -97,9 +117,9 @@ FastWeightCost fast_weight_cost(int64_t model_dim, const ttt::LactConfig& config
   return cost;
 }
 
-FastWeightCost fast_weight_cost(int64_t model_dim, const HybridLayerConfig& config) {
-  return config.memory_kind == MemoryKind::lact ? fast_weight_cost(model_dim, config.memory)
-                                                : FastWeightCost{};
+FastWeightCost fast_weight_cost(int64_t model_dim, MixerKind kind, const HybridLayerConfig& config) {
+  if (kind == MixerKind::lact) return fast_weight_cost(model_dim, config.memory);
+  return kind == MixerKind::ttt ? fast_weight_cost(model_dim, config.ttt) : FastWeightCost{};
 }
 
 CostPart linear_cost(std::string name, int64_t in, int64_t out, bool bias) {
@@ -125,41 +145,55 @@ CostPart projection_cost(std::string name, int64_t model_dim, const ProjectionCo
   return sum(std::move(name), parts);
 }
 
-std::vector<CostPart> layer_cost(int64_t model_dim, const HybridLayerConfig& config,
+std::vector<CostPart> layer_cost(int64_t model_dim, MixerKind kind, const HybridLayerConfig& config,
                                  const Surroundings& around) {
   std::vector<CostPart> parts = {projection_cost("projections", model_dim, config.projection)};
-  const bool remembers = config.memory_kind == MemoryKind::lact;
-  if (remembers && config.rescaled != Rescaled::none) {
+  if (kind == MixerKind::full) {
+    parts.push_back(attention_cost("full attention", model_dim, config.attention, around.everything));
+    return parts;
+  }
+  if (kind != MixerKind::window && config.rescaled != Rescaled::none) {
     parts.push_back({"scale and shift of q, k", 4 * model_dim});
   }
-  parts.push_back(attention_cost(model_dim, config.attention, around));
-  if (remembers) append(parts, memory_cost(model_dim, config.memory, around));
+  parts.push_back(attention_cost("window attention", model_dim, config.attention, around.attended));
+  append(parts, core_cost(model_dim, kind, config, around));
   return parts;
 }
 
 std::vector<CostPart> layer_cost(int64_t model_dim, const LactLayerConfig& config,
                                  const Surroundings& around) {
   std::vector<CostPart> parts = {projection_cost("memory projections", model_dim, config.projection)};
-  append(parts, memory_cost(model_dim, config.memory, around));
+  append(parts, lact_cost(model_dim, config.memory, around));
   return parts;
 }
 
 std::vector<CostPart> layer_cost(int64_t model_dim, const AttentionLayerConfig& config,
                                  const Surroundings& around) {
   return {projection_cost("attention projections", model_dim, config.projection),
-          attention_cost(model_dim, config.attention, around)};
+          attention_cost("window attention", model_dim, config.attention, around.attended)};
+}
+
+std::vector<CostPart> full_layer_cost(int64_t model_dim, const AttentionLayerConfig& config,
+                                      const Surroundings& around) {
+  return {projection_cost("full attention projections", model_dim, config.projection),
+          attention_cost("full attention", model_dim, config.attention, around.everything)};
 }
 
 CostPart ModelCost::total() const {
-  const CostPart one = sum("block", block), rest = sum("others", others);
-  return {"total", num_layers * one.parameters + rest.parameters, num_layers * one.state + rest.state,
-          double(num_layers) * one.flops + rest.flops};
+  CostPart all = sum("total", others);
+  for (const auto& kind : blocks) {
+    const CostPart one = kind.one();
+    all.parameters += kind.count * one.parameters;
+    all.state += kind.count * one.state;
+    all.flops += double(kind.count) * one.flops;
+  }
+  return all;
 }
 
 double ModelCost::state_share() const { return double(total().state) / double(total().parameters); }
 
-double ModelCost::state_in_squares() const {
-  return double(memory.state) / (double(model_dim) * double(model_dim));
-}
+double ModelCost::state_in_squares() const { return state_in_widths() / double(model_dim); }
+
+double ModelCost::state_in_widths() const { return double(block_state()) / double(model_dim); }
 
 }  // namespace lact::models

@@ -14,6 +14,11 @@ HybridLayerConfig lm_layer(int64_t attention_heads, int64_t memory_heads) {
   layer.attention.num_heads = attention_heads;
   layer.attention.rope = rope;
   layer.rescaled = Rescaled::memory;
+  layer.gla.num_heads = memory_heads;
+  layer.deltanet.num_heads = layer.mamba2.num_heads = attention_heads;
+  layer.ttt = ttt::original_ttt(attention_heads);
+  layer.ttt.rope = rope;
+  layer.ttt.output_scale = OutputScale::per_head;
 
   auto& memory = layer.memory;
   memory.num_heads = memory_heads;
@@ -40,7 +45,10 @@ void LmConfig::check() const {
   check_size("vocabulary_size", vocabulary_size);
   check_size("model_dim", model_dim);
   check_size("num_layers", num_layers, kMostLayers);
-  check_layer("layer", model_dim, layer);
+  check_mixer("a language model", mixer, num_layers,
+              {MixerKind::lact, MixerKind::full, MixerKind::window, MixerKind::gla, MixerKind::deltanet,
+               MixerKind::mamba2, MixerKind::ttt});
+  check_layer("layer", model_dim, mixer, layer);
   check_feed_forward("feed_forward", feed_forward);
   check_norm("norm", norm);
   check_size("chunk_size", chunk_size, kMostTokens);
@@ -50,7 +58,9 @@ void LmConfig::check() const {
 }
 
 int64_t LmConfig::unseen_tokens() const {
-  return layer.memory_kind == MemoryKind::none ? 0 : std::max<int64_t>(0, chunk_size - window_size);
+  return mixer.has(MixerKind::lact) || mixer.has(MixerKind::ttt)
+             ? std::max<int64_t>(0, chunk_size - window_size)
+             : 0;
 }
 
 void warn_of_unseen_tokens(const LmConfig& config, const std::string& place) {
@@ -62,17 +72,25 @@ void warn_of_unseen_tokens(const LmConfig& config, const std::string& place) {
       place, config.window_size, config.chunk_size, config.unseen_tokens());
 }
 
-ModelCost cost(const LmConfig& config) {
+ModelCost cost(const LmConfig& config, const TextLength& text) {
+  LACT_CHECK(text.tokens > 0, "[lm] a text of {} tokens, expected at least 1", text.tokens);
   const int64_t width = config.model_dim;
+  const CostPart norm = norm_cost("norm", width, config.norm);
   ModelCost all;
   all.model_dim = width;
   all.num_layers = config.num_layers;
-  all.around = {.attended = double(config.window_size), .chunk = double(config.chunk_size)};
-  all.memory = fast_weight_cost(width, config.layer);
-  all.block = layer_cost(width, config.layer, all.around);
-  all.block.push_back(feed_forward_cost(width, config.feed_forward));
-  const CostPart norm = norm_cost("norm", width, config.norm);
-  all.block.push_back(sum("norms", {norm, norm}));
+  all.around = {.attended = double(config.window_size),
+                .chunk = double(config.chunk_size),
+                .everything = double(text.tokens)};
+  all.blocks = block_costs(config.mixer, config.num_layers, [&](MixerKind kind) {
+    BlockCost block;
+    block.parts = layer_cost(width, kind, config.layer, all.around);
+    block.parts.push_back(feed_forward_cost(width, config.feed_forward));
+    block.parts.push_back(sum("norms", {norm, norm}));
+    block.memory = fast_weight_cost(width, kind, config.layer);
+    block.kept_tokens = kind == MixerKind::full ? all.around.everything : all.around.attended;
+    return block;
+  });
 
   CostPart head = linear_cost("output head", width, config.vocabulary_size, false);
   if (config.tie_embeddings) head.parameters = 0;

@@ -1,6 +1,6 @@
 // The language model: token embeddings, blocks of the in-layer hybrid (sliding window attention + LaCT over
-// shared q, k, v) and a SwiGLU feed-forward, a final norm and an output head (paper section 4.2 and
-// appendix).
+// shared q, k, v), or of another mixer, and a SwiGLU feed-forward, a final norm and an output head (paper
+// section 4.2 and appendix).
 #pragma once
 
 #include "lact/models/common/cost.h"
@@ -9,8 +9,14 @@
 namespace lact::models {
 
 /// The authors' layer: rotary embedding of base 10⁶ in both branches, momentum + Muon, low-rank initial fast
-/// weights.
+/// weights. Of the other mixers, GLA has the memory's heads, DeltaNet, Mamba-2 and the
+/// original TTT the attention's.
 HybridLayerConfig lm_layer(int64_t attention_heads, int64_t memory_heads);
+
+inline constexpr const char* kMixerHelp =
+    "lact, ttt, gla, deltanet or mamba2 (each beside window attention), window (attention alone) or full "
+    "(causal "
+    "attention to the whole text); or a pattern of layers such as 3 lact : 1 full";
 
 /// Hidden width of the SwiGLU feed-forward: two thirds of four times the model width, rounded up to a
 /// multiple of 256.
@@ -20,6 +26,7 @@ struct LmConfig {
   int64_t vocabulary_size = 32000;
   int64_t model_dim = 768;
   int64_t num_layers = 12;
+  MixerPattern mixer = MixerKind::lact;
   HybridLayerConfig layer = lm_layer(12, 4);
   nn::FeedForwardOptions feed_forward = {nn::FeedForwardKind::swiglu, lm_hidden_dim(768)};
   nn::NormOptions norm = {nn::NormKind::rms, 1e-6};
@@ -34,7 +41,8 @@ struct LmConfig {
     field("vocabulary_size", vocabulary_size, "tokens of the vocabulary");
     field("model_dim", model_dim, "width of the model");
     field("num_layers", num_layers, "blocks");
-    field("layer", layer, "window attention and memory of a block");
+    field("mixer", mixer, kMixerHelp);
+    field("layer", layer, "projections, attention and memories of a block, of which the mixer takes its own");
     field("feed_forward", feed_forward, "feed-forward network of a block");
     field("norm", norm, "norms of the blocks and before the output head");
     field("chunk_size", chunk_size, "tokens that are written into the fast weights at once");
@@ -56,7 +64,12 @@ struct LmConfig {
 /// Says so in one line to stderr that begins with `place`; nothing if there are none.
 void warn_of_unseen_tokens(const LmConfig& config, const std::string& place);
 
-/// Per token of a sequence longer than the window.
-ModelCost cost(const LmConfig& config);
+/// How long a text is: the paper trains and measures on 32,768 tokens.
+struct TextLength {
+  int64_t tokens = 32768;
+};
+
+/// Of the last token of a text longer than the window.
+ModelCost cost(const LmConfig& config, const TextLength& text = {});
 
 }  // namespace lact::models

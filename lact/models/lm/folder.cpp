@@ -72,7 +72,7 @@ LmForInference load_lm_for_inference(const std::string& folder, ops::WeightForma
   loaded.model =
       making(folder + ": the model's weights", [&] { return nn::make_uninitialised<LanguageModel>(config); });
   loaded.model->set_compute_type(ops::compute_type(precision));
-  Fingerprint fingerprint(options::write(config).dump());
+  Fingerprint fingerprint(fingerprinted_text(options::write(config), /*had_mixer=*/false));
   const auto compress = [&](const std::string& name, const at::Tensor& values) {
     if (with_fingerprint) fingerprint.add(name, values);
     if (format == ops::WeightFormat::f32) return false;
@@ -103,7 +103,7 @@ void save_lm(const std::string& folder, const LanguageModel& model) {
 std::string fingerprint(const LanguageModel& model) {
   LACT_CHECK(!model.is_compressed(),
              "[lm] the fingerprint of a model is taken before its weights are compressed");
-  return fingerprint_of(model, options::write(model.config()).dump());
+  return fingerprint_of(model, fingerprinted_text(options::write(model.config()), /*had_mixer=*/false));
 }
 
 }  // namespace lact::models

@@ -47,7 +47,8 @@ LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
   const int64_t width = config.model_dim;
   embeddings_ = register_parameter("embeddings", at::empty({config.vocabulary_size, width}));
   for (int64_t i = 0; i < config.num_layers; ++i) {
-    const std::vector<std::shared_ptr<Mixer>> mixers = {make_layer(width, config.layer)};
+    const std::vector<std::shared_ptr<Mixer>> mixers = {
+        make_layer(width, config.mixer.kind_of(i), config.layer)};
     blocks_.push_back(register_module(
         fmt::format("block{}", i), std::make_shared<Block>(width, config.norm, mixers, config.feed_forward)));
   }

@@ -15,6 +15,21 @@ LmConfig sized(int64_t model_dim, int64_t num_layers, int64_t attention_heads, i
   return config;
 }
 
+LmConfig with_mixer(LmConfig config, MixerKind mixer) {
+  config.mixer = mixer;
+  return config;
+}
+
+LmConfig with_gla(LmConfig config, int64_t num_heads) {
+  config.layer.gla.num_heads = num_heads;
+  return with_mixer(std::move(config), MixerKind::gla);
+}
+
+LmConfig with_deltanet(LmConfig config, int64_t num_heads) {
+  config.layer.deltanet.num_heads = num_heads;
+  return with_mixer(std::move(config), MixerKind::deltanet);
+}
+
 }  // namespace
 
 // Attention sees 8 words; what was said before has to be in the fast weights. A chunk is four windows on
@@ -56,5 +71,21 @@ LmConfig lm_760m() { return sized(1536, 24, 24, 2048); }
 LmConfig lm_3b_paper() { return sized(3072, 25, 24, 4096); }
 
 LmConfig lm_3b_code() { return sized(3072, 24, 24, 2048); }
+
+LmConfig lm_760m_full() { return with_mixer(lm_760m(), MixerKind::full); }
+
+LmConfig lm_760m_window() { return with_mixer(lm_760m(), MixerKind::window); }
+
+LmConfig lm_760m_gla() { return with_gla(lm_760m(), 4); }
+
+LmConfig lm_760m_deltanet() { return with_deltanet(lm_760m(), 12); }
+
+LmConfig lm_3b_full() { return with_mixer(lm_3b_paper(), MixerKind::full); }
+
+LmConfig lm_3b_window() { return with_mixer(lm_3b_paper(), MixerKind::window); }
+
+LmConfig lm_3b_gla() { return with_gla(lm_3b_paper(), 8); }
+
+LmConfig lm_3b_deltanet() { return with_deltanet(lm_3b_paper(), 24); }
 
 }  // namespace lact::models

@@ -14,7 +14,8 @@ HybridLayerConfig translate(const AuthorsLmLayer& theirs) {
              theirs.ttt_loss_type);
   const ops::RopeOptions rope = {theirs.rope_theta, ops::RopePairs::halves};
 
-  HybridLayerConfig config;
+  HybridLayerConfig config = lm_layer(theirs.num_attn_heads, theirs.num_lact_heads);
+  config.memory = {};
   config.projection = {.qkv_bias = theirs.qkv_bias, .qk_norm = theirs.attn_qk_norm, .qk_norm_epsilon = 1e-5};
   config.attention.num_heads = theirs.num_attn_heads;
   config.attention.rope = rope;

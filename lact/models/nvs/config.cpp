@@ -5,6 +5,7 @@
 
 #include "lact/base/error.h"
 #include "lact/models/common/config_checks.h"
+#include "lact/models/common/recurrent_cost.h"
 
 namespace lact::models {
 
@@ -33,12 +34,103 @@ LactLayerConfig nvs_memory(double hidden_multiple) {
   return layer;
 }
 
+namespace {
+
+void check_no_convolution(const char* path, const ProjectionConfig& projection) {
+  LACT_CHECK(projection.conv_width == 0,
+             "[config] {}.conv_width is {}, expected 0: patches of views have no order", path,
+             projection.conv_width);
+}
+
+void check_mamba2(const recurrent::Mamba2MixerConfig& config) {
+  check_size("mamba2.num_heads", config.num_heads);
+  check_size("mamba2.head_dim", config.head_dim);
+  check_size("mamba2.num_heads times mamba2.head_dim", config.num_heads * config.head_dim);
+  check_step_shift("mamba2", config.step_shift);
+  check_head_output("mamba2.output", config.output);
+}
+
+void check_perceiver(const NvsConfig& config) {
+  check_size("perceiver.registers", config.perceiver.registers);
+  if (!config.mixer.has(MixerKind::perceiver)) return;
+  LACT_CHECK(config.mixer == MixerKind::perceiver,
+             "[config] mixer is {}, but a perceiver's registers go through all blocks", config.mixer.text());
+  LACT_CHECK(config.num_layers > 1,
+             "[config] num_layers is {}, but a perceiver needs a block that reads and one that looks",
+             config.num_layers);
+}
+
+/// What carries information between views.
+std::vector<CostPart> between_views(const NvsConfig& config, MixerKind kind, const Surroundings& around) {
+  switch (kind) {
+    case MixerKind::full:
+      return full_layer_cost(config.model_dim, config.attention, around);
+    case MixerKind::mamba2:
+      return recurrent_cost(config.model_dim, config.mamba2);
+    default:
+      return layer_cost(config.model_dim, config.lact, around);
+  }
+}
+
+BlockCost block_cost(const NvsConfig& config, MixerKind kind, const Surroundings& around) {
+  const int64_t width = config.model_dim;
+  const CostPart norm = norm_cost("norm", width, config.norm);
+  BlockCost block;
+  block.parts = layer_cost(width, config.attention, around);
+  for (auto& part : between_views(config, kind, around)) block.parts.push_back(std::move(part));
+  block.parts.push_back(feed_forward_cost(width, config.feed_forward));
+  block.parts.push_back(sum("norms", {norm, norm, norm}));
+  if (kind == MixerKind::lact) block.memory = fast_weight_cost(width, config.lact.memory);
+  if (kind == MixerKind::full) block.kept_tokens = around.everything;
+  return block;
+}
+
+/// Every block has attention inside images, attention between tokens and registers, a feed-forward and four
+/// norms; the blocks that read also a feed-forward of the registers and its norm. An input token goes through
+/// these alone: the work of a block is that of the mean block. The registers' own work is shared by all
+/// tokens.
+BlockCost perceiver_block_cost(const NvsConfig& config, const Surroundings& around) {
+  const int64_t width = config.model_dim;
+  const CostPart norm = norm_cost("norm", width, config.norm);
+  CostPart projections = projection_cost("register projections", width, config.attention.projection);
+  projections.flops = 4 * double(width) * double(width);  // k and v
+  CostPart attention =
+      layer_cost(width, config.attention, {.attended = double(config.perceiver.registers)}).back();
+  attention.name = "register attention";
+  BlockCost block;
+  block.parts = layer_cost(width, config.attention, around);
+  for (const auto& part : {projections, attention, feed_forward_cost(width, config.feed_forward),
+                           sum("norms", {norm, norm, norm, norm})})
+    block.parts.push_back(part);
+  for (auto& part : block.parts) part.flops *= double(config.writing_layers()) / double(config.num_layers);
+  return block;
+}
+
+std::vector<CostPart> register_cost(const NvsConfig& config, const Surroundings& around) {
+  const int64_t width = config.model_dim, count = config.perceiver.registers;
+  const CostPart feed_forward = feed_forward_cost(width, config.feed_forward);
+  CostPart own = sum("feed-forward of registers", {feed_forward, norm_cost("norm", width, config.norm)});
+  own.parameters *= config.writing_layers();
+  // q, k, v and output, attention to each other, feed-forward
+  const double each = 8 * double(width) * double(width) + 4 * double(count) * double(width);
+  own.flops = double(config.writing_layers()) * double(count) / around.chunk * (each + feed_forward.flops);
+  return {{"registers", count * width, count * width}, own};
+}
+
+}  // namespace
+
 void NvsConfig::check() const {
   check_size("patch_size", patch_size, kLargestPatch);
   check_size("model_dim", model_dim);
   check_size("num_layers", num_layers, kMostLayers);
+  check_mixer("a view-synthesis model", mixer, num_layers,
+              {MixerKind::lact, MixerKind::full, MixerKind::mamba2, MixerKind::perceiver});
   check_layer("attention", model_dim, attention);
+  check_no_convolution("attention.projection", attention.projection);
   check_layer("lact", model_dim, lact);
+  check_no_convolution("lact.projection", lact.projection);
+  check_mamba2(mamba2);
+  check_perceiver(*this);
   check_feed_forward("feed_forward", feed_forward);
   check_norm("norm", norm);
 }
@@ -50,27 +142,21 @@ ModelCost cost(const NvsConfig& config, const ViewSet& views) {
              config.patch_size);
   const int64_t width = config.model_dim;
   const auto side = double(views.image_size / config.patch_size);
+  const double inputs = side * side * double(views.inputs);
   ModelCost all;
   all.model_dim = width;
   all.num_layers = config.num_layers;
-  all.around = {.attended = side * side, .chunk = side * side * double(views.inputs)};
-  all.block = layer_cost(width, config.attention, all.around);
-  std::vector<CostPart> between;
-  if (config.mixer == NvsMixer::lact) {
-    all.memory = fast_weight_cost(width, config.lact.memory);
-    between = layer_cost(width, config.lact, all.around);
-  } else {
-    between = layer_cost(width, config.attention, {.attended = all.around.chunk});
-    between.front().name = "full attention projections";
-    between.back().name = "full attention";
-  }
-  for (auto& part : between) all.block.push_back(std::move(part));
-  all.block.push_back(feed_forward_cost(width, config.feed_forward));
-  const CostPart norm = norm_cost("norm", width, config.norm);
-  all.block.push_back(sum("norms", {norm, norm, norm}));
+  all.around = {.attended = side * side, .chunk = inputs, .everything = inputs};
+  all.blocks = block_costs(config.mixer, config.num_layers, [&](MixerKind kind) {
+    return kind == MixerKind::perceiver ? perceiver_block_cost(config, all.around)
+                                        : block_cost(config, kind, all.around);
+  });
   all.others = {linear_cost("input layer", config.input_channels(), width, false),
                 norm_cost("input norm", width, config.norm), norm_cost("decoder norm", width, config.norm),
                 linear_cost("decoder", width, config.output_channels(), false)};
+  if (config.mixer == MixerKind::perceiver) {
+    for (const auto& part : register_cost(config, all.around)) all.others.push_back(part);
+  }
   return all;
 }
 

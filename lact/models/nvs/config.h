@@ -3,11 +3,9 @@
 // biases but the rates'.
 #pragma once
 
-#include <array>
-#include <string_view>
-#include <utility>
-
 #include "lact/io/image_size.h"
+#include "lact/mixers/perceiver/registers.h"
+#include "lact/mixers/recurrent/mamba2_mixer.h"
 #include "lact/models/common/cost.h"
 #include "lact/models/common/layers.h"
 
@@ -23,19 +21,15 @@ AttentionLayerConfig nvs_attention(int64_t num_heads);
 /// One fast-weight head, updated by Muon; `hidden_multiple` 2 gives 6 d² of state per block.
 LactLayerConfig nvs_memory(double hidden_multiple);
 
-/// What carries information between views: LaCT, or full attention of the same width (the baseline).
-enum class NvsMixer { lact, full };
-constexpr std::array<std::pair<NvsMixer, std::string_view>, 2> enum_names(NvsMixer) {
-  return {{{NvsMixer::lact, "lact"}, {NvsMixer::full, "full"}}};
-}
-
 struct NvsConfig {
   int64_t patch_size = 8;
   int64_t model_dim = 768;
   int64_t num_layers = 24;
   AttentionLayerConfig attention = nvs_attention(12);
-  NvsMixer mixer = NvsMixer::lact;
+  MixerPattern mixer = MixerKind::lact;
   LactLayerConfig lact = nvs_memory(2);
+  recurrent::Mamba2MixerConfig mamba2;
+  perceiver::PerceiverConfig perceiver;
   nn::FeedForwardOptions feed_forward = {nn::FeedForwardKind::gelu, 3072};
   nn::NormOptions norm = {nn::NormKind::layer, 1e-5};
 
@@ -46,9 +40,14 @@ struct NvsConfig {
     field("num_layers", num_layers, "blocks");
     field("attention", attention, "attention inside each image");
     field("mixer", mixer,
-          "between images: lact, or full, attention of all tokens to the input images with the heads of "
-          "`attention`");
+          "between images: lact; mamba2; full, attention of all tokens to the input images, or perceiver, "
+          "registers "
+          "that read the input images in the first half of the blocks and are looked at in the second, both "
+          "with "
+          "the heads of `attention`; or a pattern of layers such as 3 lact : 1 full");
     field("lact", lact, "memory of all input images, if the mixer is lact");
+    field("mamba2", mamba2, "Mamba-2 over all input images, if the mixer is mamba2");
+    field("perceiver", perceiver, "registers, if the mixer is perceiver");
     field("feed_forward", feed_forward, "feed-forward network of a block");
     field("norm", norm, "norms of the blocks, after the input layer and before the decoder");
   }
@@ -56,6 +55,9 @@ struct NvsConfig {
 
   int64_t input_channels() const { return (kRayChannels + kColorChannels) * patch_size * patch_size; }
   int64_t output_channels() const { return kColorChannels * patch_size * patch_size; }
+
+  /// The first blocks, which read the input views into their memory; a Perceiver's others only look.
+  int64_t writing_layers() const { return mixer == MixerKind::perceiver ? num_layers / 2 : num_layers; }
 
   /// Throws one sentence for sizes that cannot work.
   void check() const;

@@ -103,7 +103,7 @@ void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType t
 }
 
 std::string fingerprint(const NvsModel& model) {
-  return fingerprint_of(model, options::write(model.config()).dump());
+  return fingerprint_of(model, fingerprinted_text(options::write(model.config()), /*had_mixer=*/true));
 }
 
 }  // namespace lact::models

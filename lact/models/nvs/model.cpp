@@ -15,6 +15,16 @@
 
 namespace lact::models {
 
+/// Consecutive views of one size: their tokens pass through a layer together.
+struct InputPiece {
+  int64_t first = 0, count = 0;
+  io::ImageSize size = {};
+  at::Tensor x = {};  ///< [1, T, M]
+
+  /// Its memory is written by itself.
+  SequenceLayout layout() const { return views_layout(0, count, x.size(1) / count); }
+};
+
 namespace {
 
 /// Rays and colours of input views, the colours in [-1, 1].
@@ -22,15 +32,9 @@ at::Tensor posed(const at::Tensor& rays, const at::Tensor& images) {
   return at::cat({rays, images * 2 - 1}, -3);
 }
 
-/// Consecutive views of one size: their tokens pass through a layer together.
-struct Piece {
-  int64_t first = 0, count = 0;
-  io::ImageSize size = {};
-  at::Tensor x = {};  ///< [1, T, M]
-};
-
-std::vector<Piece> pieces_of(const std::vector<io::ImageSize>& sizes, int64_t patch, int64_t piece_tokens) {
-  std::vector<Piece> pieces;
+std::vector<InputPiece> pieces_of(const std::vector<io::ImageSize>& sizes, int64_t patch,
+                                  int64_t piece_tokens) {
+  std::vector<InputPiece> pieces;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t tokens = nn::patches_of(sizes[i].height, sizes[i].width, patch);
     const bool fits = !pieces.empty() && pieces.back().size == sizes[i] &&
@@ -64,12 +68,13 @@ void check_views(const at::Tensor& images, const at::Tensor& input_rays, const a
 
 void NvsState::visit(StateVisitor& visitor, const std::string& prefix) {
   for (size_t i = 0; i < memories.size(); ++i)
-    memories[i]->visit(visitor, fmt::format("{}blocks.{}.", prefix, i));
+    memories[i]->visit(visitor, shared ? prefix : fmt::format("{}blocks.{}.", prefix, i));
 }
 
 std::unique_ptr<State> NvsState::clone() const {
   auto copy = std::make_unique<NvsState>();
   copy->memories = clone_all(memories);
+  copy->shared = shared;
   return copy;
 }
 
@@ -79,8 +84,13 @@ NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
   const int64_t width = config.model_dim;
   input_ = register_module("input", std::make_shared<nn::Linear>(config.input_channels(), width, false));
   input_norm_ = register_module("input_norm", std::make_shared<nn::Norm>(width, config.norm));
+  if (config.mixer == MixerKind::perceiver) {
+    registers_ =
+        register_module("registers", std::make_shared<perceiver::Registers>(width, config.perceiver));
+  }
   for (int64_t i = 0; i < config.num_layers; ++i) {
-    blocks_.push_back(register_module(fmt::format("block{}", i), std::make_shared<NvsBlock>(config)));
+    blocks_.push_back(
+        register_module(fmt::format("block{}", i), std::make_shared<NvsBlock>(config, i, registers_)));
   }
   decoder_norm_ = register_module("decoder_norm", std::make_shared<nn::Norm>(width, config.norm));
   decoder_ = register_module("decoder", std::make_shared<nn::Linear>(width, config.output_channels(), false));
@@ -123,13 +133,21 @@ at::Tensor NvsModel::forward(const at::Tensor& images, const at::Tensor& input_r
   const int64_t inputs = images.size(1), targets = target_rays.size(1), height = images.size(3),
                 width = images.size(4);
   const int64_t tokens = nn::patches_of(height, width, config_.patch_size);
-  const SequenceLayout layout = views_layout(inputs, targets, tokens);
+  SequenceLayout layout = views_layout(inputs, targets, tokens);
   at::Tensor x = at::cat({embed(posed(input_rays, images)), embed(target_rays)}, 1);
-  for (const auto& block : blocks_) {
-    const auto run = [block, layout](const at::Tensor& input) { return block->forward(input, layout); };
+  if (registers_) x = at::cat({registers_->forward(x.size(0)).to(x.scalar_type()), x}, 1);
+  const auto of_targets = [&] { return x.narrow(1, x.size(1) - targets * tokens, targets * tokens); };
+  for (int64_t i = 0; i < config_.num_layers; ++i) {
+    if (i == config_.writing_layers()) {  // nothing of the inputs goes further
+      x = at::cat({x.narrow(1, 0, config_.perceiver.registers), of_targets()}, 1);
+      layout = views_layout(0, targets, tokens);
+    }
+    const auto run = [block = blocks_[size_t(i)], layout](const at::Tensor& input) {
+      return block->pass(input, layout);
+    };
     x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, x) : run(x);
   }
-  return decode(x.narrow(1, inputs * tokens, targets * tokens), targets, height, width);
+  return decode(of_targets(), targets, height, width);
 }
 
 std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<at::Tensor>& images,
@@ -170,11 +188,14 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>
                                                 const LoadViews& load, const ReconstructOptions& options) {
   at::NoGradGuard no_grad;
   LACT_CHECK(!sizes.empty(), "[nvs] there are no input views, expected at least 1");
-  std::vector<Piece> pieces = pieces_of(sizes, config_.patch_size, options.piece_tokens);
+  std::vector<InputPiece> pieces = pieces_of(sizes, config_.patch_size, options.piece_tokens);
   const std::string scene = fmt::format("a scene of {} views", sizes.size());
-  // A piece is embedded once, written into each layer, and goes through each layer but the last.
-  const auto total = int64_t(pieces.size() * 2 * blocks_.size());
-  auto piece_done = [&options, total, done = int64_t{0}]() mutable {
+  // A piece is embedded once, written into each layer, and goes through each layer but the last. No view is
+  // rendered from there, and nothing of the inputs goes further.
+  const int64_t layers = config_.writing_layers();
+  const int64_t total = 2 * layers * int64_t(pieces.size());
+  int64_t done = 0;
+  const std::function<void()> piece_done = [&] {
     if (options.on_piece) options.on_piece(++done, total);
   };
   for (auto& piece : pieces) {
@@ -185,33 +206,51 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>
     piece_done();
   }
   auto state = initial_state();
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    if (options.on_layer) options.on_layer(int64_t(i), int64_t(blocks_.size()));
-    State& memory = *state->memories[i];
-    const auto layout_of = [&](const Piece& piece) {
-      return views_layout(0, piece.count, piece.x.size(1) / piece.count);
-    };
-    for (auto& piece : pieces) {
-      piece.x = making(scene, [&] { return blocks_[i]->collect(piece.x, layout_of(piece), memory); });
-      piece_done();
-    }
-    blocks_[i]->write_collected(memory);
-    // No view is rendered from the last block, and nothing of the inputs goes further.
-    if (i + 1 == blocks_.size()) break;
-    for (auto& piece : pieces) {
-      SequenceLayout layout = layout_of(piece);
-      layout.window = {};  // the memory holds these tokens already
-      piece.x = making(scene, [&] { return blocks_[i]->recall(piece.x, layout, memory); });
-      piece_done();
-    }
+  for (int64_t i = 0; i < layers; ++i) {
+    if (options.on_layer) options.on_layer(i, layers);
+    const auto index = size_t(i);
+    making(scene,
+           [&] { read_layer(*blocks_[index], pieces, state->of_block(index), i + 1 == layers, piece_done); });
   }
   return state;
+}
+
+void NvsModel::read_layer(NvsBlock& block, std::vector<InputPiece>& pieces, State& memory, bool last,
+                          const std::function<void()>& piece_done) const {
+  const auto each = [&](const auto& make) {
+    for (auto& piece : pieces) {
+      piece.x = make(piece);
+      piece_done();
+    }
+  };
+  if (block.takes_pieces()) {
+    each([&](const InputPiece& piece) { return block.collect(piece.x, piece.layout(), memory); });
+    block.write_collected(memory);
+    if (last) return;
+    each([&](const InputPiece& piece) {
+      SequenceLayout layout = piece.layout();
+      layout.window = {};  // the memory holds these tokens already
+      return block.recall(piece.x, layout, memory);
+    });
+    return;
+  }
+  each([&](const InputPiece& piece) { return block.look(piece.x, piece.layout()); });
+  std::vector<at::Tensor> all;
+  for (const auto& piece : pieces) all.push_back(piece.x);
+  const at::Tensor known = block.remember(at::cat(all, 1), memory);
+  if (last) return;
+  int64_t begin = 0;
+  each([&](const InputPiece& piece) {
+    const at::Tensor part = known.narrow(1, begin, piece.x.size(1));
+    begin += piece.x.size(1);
+    return block.think(part);
+  });
 }
 
 at::Tensor NvsModel::render(const NvsState& state, const at::Tensor& intrinsics,
                             const at::Tensor& camera_to_world, int64_t height, int64_t width) {
   at::NoGradGuard no_grad;
-  LACT_ASSERT(state.memories.size() == blocks_.size());
+  LACT_ASSERT(state.memories.size() == (registers_ ? 1 : blocks_.size()));
   LACT_CHECK(intrinsics.dim() == 1, "[nvs] the intrinsics of a view have shape {}, expected [4]",
              intrinsics.sizes().vec());
   const int64_t tokens = nn::patches_of(height, width, config_.patch_size);
@@ -219,14 +258,17 @@ at::Tensor NvsModel::render(const NvsState& state, const at::Tensor& intrinsics,
     const at::Tensor rays = ops::plucker_rays(intrinsics, camera_to_world, height, width);
     at::Tensor x = embed(rays.unsqueeze(0).unsqueeze(0));
     const SequenceLayout layout = views_layout(0, 1, tokens);
-    for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->render(x, layout, *state.memories[i]);
+    for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->render(x, layout, state.of_block(i));
     return decode(x, 1, height, width)[0][0];
   });
 }
 
 std::unique_ptr<NvsState> NvsModel::initial_state(int64_t batch) {
   auto state = std::make_unique<NvsState>();
-  for (const auto& block : blocks_) state->memories.push_back(block->initial_memory(batch));
+  state->shared = registers_ != nullptr;
+  for (const auto& block : blocks_) {
+    if (state->memories.empty() || !state->shared) state->memories.push_back(block->initial_memory(batch));
+  }
   return state;
 }
 

@@ -11,10 +11,14 @@
 
 namespace lact::models {
 
-/// What the model remembers of a scene: the memory of each block. Fast weights of a size that does not depend
-/// on the number of views, or, with full attention, keys and values of every token.
+/// What the model remembers of a scene: the memory of each block, or, with a Perceiver, one that all blocks
+/// share. Fast weights, states of recurrences and registers have a size that does not depend on the number of
+/// views; with full attention they are keys and values of every token.
 struct NvsState : State {
   std::vector<std::unique_ptr<State>> memories;
+  bool shared = false;  ///< there is one for all blocks
+
+  State& of_block(size_t index) const { return *memories[shared ? 0 : index]; }
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
   std::unique_ptr<State> clone() const override;
@@ -34,6 +38,8 @@ struct InputViews {
 
 /// Gives the views from `first` on.
 using LoadViews = std::function<InputViews(int64_t first, int64_t count)>;
+
+struct InputPiece;
 
 class NvsModel : public torch::nn::Module {
  public:
@@ -79,6 +85,9 @@ class NvsModel : public torch::nn::Module {
   at::Tensor embed_inputs(const InputViews& views, int64_t first, const io::ImageSize& size) const;
   /// Views [B, V, 9 or 12, H, W] -> tokens [B, T, M]; missing colours are zeros.
   at::Tensor embed(const at::Tensor& views) const;
+  /// A layer of `reconstruct`: writes the tokens of all pieces into the memory; unless `last`, they read it.
+  void read_layer(NvsBlock& block, std::vector<InputPiece>& pieces, State& memory, bool last,
+                  const std::function<void()>& piece_done) const;
   /// Tokens of views -> images [B, V, 3, H, W].
   at::Tensor decode(const at::Tensor& x, int64_t views, int64_t height, int64_t width) const;
 
@@ -87,6 +96,7 @@ class NvsModel : public torch::nn::Module {
   nn::Recompute recompute_ = nn::Recompute::none;
   std::shared_ptr<nn::Linear> input_, decoder_;
   std::shared_ptr<nn::Norm> input_norm_, decoder_norm_;
+  std::shared_ptr<perceiver::Registers> registers_;  ///< of a Perceiver; null otherwise
   std::vector<std::shared_ptr<NvsBlock>> blocks_;
 };
 

@@ -33,4 +33,25 @@ NvsConfig nvs_4x() {
   return config;
 }
 
+// Attention in place of LaCT leaves 227M. The paper has 284M and does not say where: here the feed-forward
+// networks have the rest.
+NvsConfig nvs_full() {
+  NvsConfig config;
+  config.mixer = MixerKind::full;
+  config.feed_forward.hidden_dim = 6 * config.model_dim;
+  return config;
+}
+
+NvsConfig nvs_perceiver() {
+  NvsConfig config;
+  config.mixer = MixerKind::perceiver;
+  return config;
+}
+
+NvsConfig nvs_mamba2() {
+  NvsConfig config;
+  config.mixer = MixerKind::mamba2;
+  return config;
+}
+
 }  // namespace lact::models

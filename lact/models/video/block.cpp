@@ -15,14 +15,6 @@ namespace lact::models {
 
 namespace {
 
-std::shared_ptr<Mixer> video_mixer(const VideoConfig& config) {
-  const int64_t width = config.model_dim;
-  if (config.mixer == VideoMixer::full) {
-    return make_full_layer(width, {config.layer.projection, config.layer.attention});
-  }
-  return make_layer(width, config.mixer_layer());
-}
-
 /// x + gate · y, with one gate [M] for each part of the sequence.
 at::Tensor add_gated(const at::Tensor& x, const at::Tensor& y, const at::Tensor& modulation, int64_t gate) {
   const int64_t parts = modulation.size(1);
@@ -59,9 +51,10 @@ at::Tensor modulated_norm(const at::Tensor& x, const at::Tensor& modulation, int
   return at::addcmul(row(shift), normed, row(scale) + 1).flatten(1, 2);
 }
 
-VideoBlock::VideoBlock(const VideoConfig& config)
+VideoBlock::VideoBlock(const VideoConfig& config, int64_t layer)
     : norm_epsilon_(config.norm_epsilon),
-      mixer_(register_module("mixer", video_mixer(config))),
+      mixer_(
+          register_module("mixer", make_layer(config.model_dim, config.mixer.kind_of(layer), config.layer))),
       cross_attention_(register_module(
           "cross_attention", std::make_shared<CrossAttention>(config.model_dim, config.cross_attention))),
       cross_norm_(

@@ -33,7 +33,8 @@ at::Tensor modulated_norm(const at::Tensor& x, const at::Tensor& modulation, int
 
 class VideoBlock : public torch::nn::Module, public nn::Recomputes {
  public:
-  explicit VideoBlock(const VideoConfig& config);
+  /// The block at index `layer`, which has that layer's mixer.
+  VideoBlock(const VideoConfig& config, int64_t layer);
 
   std::unique_ptr<State> initial_state(int64_t batch) { return mixer_->initial_state(batch); }
 

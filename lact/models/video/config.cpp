@@ -29,6 +29,15 @@ HybridLayerConfig video_layer(int64_t attention_heads, int64_t memory_heads, dou
   layer.attention.num_heads = attention_heads;
   layer.attention.rope = rope;
   layer.rescaled = Rescaled::memory;
+  layer.gla.num_heads = memory_heads;
+  layer.deltanet.num_heads = layer.mamba2.num_heads = attention_heads;
+  layer.ttt = ttt::original_ttt(attention_heads);
+  layer.ttt.rope = rope;
+  layer.ttt.output_norm_epsilon = 1e-6;
+  layer.ttt.output_scale = OutputScale::per_token;
+  layer.ttt.zero_output_scale = true;
+  layer.gla.output = layer.deltanet.output =
+      layer.mamba2.output = {.norm_epsilon = 1e-6, .scale = OutputScale::per_token, .zero_scale = true};
 
   auto& memory = layer.memory;
   memory.num_heads = memory_heads;
@@ -51,18 +60,13 @@ ChunkGrid VideoConfig::grid() const {
 
 int64_t VideoConfig::patch_size() const { return patch.at(0) * patch.at(1) * patch.at(2); }
 
-HybridLayerConfig VideoConfig::mixer_layer() const {
-  HybridLayerConfig own = layer;
-  if (mixer != VideoMixer::lact) own.memory_kind = MemoryKind::none;
-  return own;
-}
-
 void VideoConfig::check() const {
   check_size("model_dim", model_dim);
   check_size("num_layers", num_layers, kMostLayers);
-  check_layer("layer", model_dim, layer);
-  LACT_CHECK(layer.memory_kind == MemoryKind::lact,
-             "[config] layer.memory_kind is none, expected lact: window attention alone is mixer=window");
+  check_mixer("a video model", mixer, num_layers,
+              {MixerKind::lact, MixerKind::full, MixerKind::window, MixerKind::gla, MixerKind::deltanet,
+               MixerKind::mamba2, MixerKind::ttt});
+  check_layer("layer", model_dim, mixer, layer);
   LACT_CHECK(
       layer.projection.conv_width == 0,
       "[config] layer.projection.conv_width is {}, expected 0: the order of a video's tokens is not causal",
@@ -98,23 +102,26 @@ void VideoConfig::check() const {
 
 ModelCost cost(const VideoConfig& config, const ClipLength& clip) {
   LACT_CHECK(clip.chunks > 0, "[video] a clip of {} chunks, expected at least 1", clip.chunks);
-  const HybridLayerConfig layer = config.mixer_layer();
   const int64_t width = config.model_dim, tokens = config.grid().tokens();
   const int64_t clean = config.visible_clean < 0 ? tokens : config.visible_clean;
   ModelCost all;
   all.model_dim = width;
   all.num_layers = config.num_layers;
-  const bool full = config.mixer == VideoMixer::full;
-  all.around = {.attended = double(full ? clip.chunks * tokens : tokens + (clip.chunks > 1 ? clean : 0)),
-                .chunk = double(tokens)};
-  all.memory = fast_weight_cost(width, layer);
-  all.block = layer_cost(width, layer, all.around);
-  if (full) all.block.back().name = "full attention";
-  all.block.push_back(cross_attention_cost(config));
-  all.block.push_back(feed_forward_cost(width, config.feed_forward));
-  all.block.push_back(norm_cost("norm of the cross attention", width, config.cross_norm));
-  all.block.push_back(
-      {"modulation", 6 * width});  // shift, scale and gate of the mixer and of the feed-forward
+  all.around = {.attended = double(tokens + (clip.chunks > 1 ? clean : 0)),
+                .chunk = double(tokens),
+                .everything = double(clip.chunks * tokens)};
+  all.blocks = block_costs(config.mixer, config.num_layers, [&](MixerKind kind) {
+    BlockCost block;
+    block.parts = layer_cost(width, kind, config.layer, all.around);
+    block.parts.push_back(cross_attention_cost(config));
+    block.parts.push_back(feed_forward_cost(width, config.feed_forward));
+    block.parts.push_back(norm_cost("norm of the cross attention", width, config.cross_norm));
+    block.parts.push_back(
+        {"modulation", 6 * width});  // shift, scale and gate of the mixer and of the feed-forward
+    block.memory = fast_weight_cost(width, kind, config.layer);
+    block.kept_tokens = double(kind == MixerKind::full ? (clip.chunks - 1) * tokens : clean);
+    return block;
+  });
 
   all.others = {linear_cost("patch embedding", config.in_channels * config.patch_size(), width, true),
                 embedding_parameters("text embedding", config.text_dim, width),

@@ -3,9 +3,6 @@
 // frames.
 #pragma once
 
-#include <array>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "lact/mixers/layout.h"
@@ -31,18 +28,10 @@ struct CrossAttentionConfig {
   bool operator==(const CrossAttentionConfig&) const = default;
 };
 
-/// What a chunk knows of the chunks before it. lact: the one before through the window, all of them through
-/// fast weights. window: only the one before. full: all of them, through block-causal attention to their
-/// tokens, which a growing memory keeps.
-enum class VideoMixer { lact, window, full };
-constexpr std::array<std::pair<VideoMixer, std::string_view>, 3> enum_names(VideoMixer) {
-  return {{{VideoMixer::lact, "lact"}, {VideoMixer::window, "window"}, {VideoMixer::full, "full"}}};
-}
-
 struct VideoConfig {
   int64_t model_dim = 1536;
   int64_t num_layers = 30;
-  VideoMixer mixer = VideoMixer::lact;
+  MixerPattern mixer = MixerKind::lact;
   HybridLayerConfig layer = video_layer(12, 2, 2);
   CrossAttentionConfig cross_attention;
   nn::NormOptions cross_norm = {nn::NormKind::layer, 1e-6, true};
@@ -63,11 +52,13 @@ struct VideoConfig {
   void visit(Visitor&& field) {
     field("model_dim", model_dim, "width of the model");
     field("num_layers", num_layers, "blocks");
-    field(
-        "mixer", mixer,
-        "what sees earlier chunks: lact, window (the same without memory) or full (block-causal attention)");
-    field("layer", layer,
-          "window attention and memory of a block; full attention has the heads of the window");
+    field("mixer", mixer,
+          "what a chunk knows of earlier ones: the last through window attention, all through a memory "
+          "(lact, ttt, gla, "
+          "deltanet, mamba2); only the last (window); all, through block-causal attention (full); or a "
+          "pattern of "
+          "layers such as 3 lact : 1 full");
+    field("layer", layer, "projections, attention and memories of a block, of which the mixer takes its own");
     field("cross_attention", cross_attention, "attention of a block to the text");
     field("cross_norm", cross_norm, "norm before the cross attention; the other norms have no parameters");
     field("feed_forward", feed_forward, "feed-forward network of a block");
@@ -89,8 +80,6 @@ struct VideoConfig {
   /// The tokens of a chunk.
   ChunkGrid grid() const;
   int64_t patch_size() const;
-  /// The layer that a mixer other than full is: `layer`, without memory for the window alone.
-  HybridLayerConfig mixer_layer() const;
 
   /// Throws one sentence for sizes that cannot work.
   void check() const;

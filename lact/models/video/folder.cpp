@@ -62,38 +62,50 @@ std::shared_ptr<VideoModel> video_model_for(const VideoConfig& config, const Vid
   return making(folder + ": the model's weights", [&] { return nn::make_uninitialised<VideoModel>(config); });
 }
 
+/// "block12.mixer.memory.rate.weight" -> 12
+int64_t block_of(const std::string& parameter) {
+  return std::stoll(parameter.substr(std::string("block").size()));
+}
+
+/// Wan's names, the authors' for LaCT, and ours for other memories.
 ForeignNames video_names(const VideoModel& model) {
-  const ForeignNames names = foreign_names(model.config());
+  ForeignNames names = foreign_names(model.config());
+  for (const auto& item : model.named_parameters()) {
+    const std::string& ours = item.key();
+    if (!is_memory_parameter(ours)) continue;
+    if (model.config().mixer.kind_of(block_of(ours)) != MixerKind::lact) names.same(ours, ours);
+  }
   return covers(names, model) ? names : own_names(model);
 }
 
-/// Whether the tensors are Wan's, which has no parameter of LaCT.
-bool lacks_lact(const VideoModel& model, const Tensors& tensors) {
+/// Whether the tensors are Wan's, which has no memory.
+bool lacks_memory(const VideoModel& model, const Tensors& tensors) {
   bool has = false, given = false;
   const ForeignNames names = video_names(model);
   for (const auto& [foreign, ours, view] : names.tensors()) {
-    if (!is_lact_parameter(ours)) continue;
+    if (!is_memory_parameter(ours)) continue;
     has = true;
     given = given || tensors.count(foreign) > 0;
   }
   return has && !given;
 }
 
-/// LaCT's parameters as they are in the model, added to tensors of Wan.
-Tensors with_lact_of(const VideoModel& model, Tensors tensors) {
+/// The memory's parameters as they are in the model, added to tensors of Wan.
+Tensors with_memory_of(const VideoModel& model, Tensors tensors) {
   const auto parameters = model.named_parameters();
   const ForeignNames names = video_names(model);
   for (const auto& [foreign, ours, view] : names.tensors())
-    if (is_lact_parameter(ours)) tensors[foreign] = view(parameters[ours].detach());
+    if (is_memory_parameter(ours)) tensors[foreign] = view(parameters[ours].detach());
   return tensors;
 }
 
-/// A model without values gets these. LaCT's parameters have their initial ones where the tensors are Wan's.
+/// A model without values gets these. The memory's parameters have their initial ones where the tensors are
+/// Wan's.
 std::shared_ptr<VideoModel> filled(std::shared_ptr<VideoModel> model, Tensors tensors,
                                    const std::string& file) {
-  if (lacks_lact(*model, tensors)) {
+  if (lacks_memory(*model, tensors)) {
     model = std::make_shared<VideoModel>(model->config());
-    tensors = with_lact_of(*model, std::move(tensors));
+    tensors = with_memory_of(*model, std::move(tensors));
   }
   adopt_foreign(*model, video_names(*model), file, std::move(tensors));
   return model;
@@ -141,15 +153,30 @@ std::shared_ptr<VideoModel> load_video_as(const VideoConfig& config, const std::
   if (config == config_of(opened)) return load_video(folder);
   auto model = video_model_for(config, opened, folder);
   Tensors tensors = tensors_of(opened, folder);
-  const ForeignNames theirs = video_names(*nn::make_uninitialised<VideoModel>(config_of(opened)));
-  for (const auto& [foreign, ours, view] : theirs.tensors())
-    if (config.mixer != VideoMixer::lact && is_lact_parameter(ours)) tensors.erase(foreign);
+  const VideoConfig theirs = config_of(opened);
+  // The memory of a block that has another mixer here than there.
+  const auto is_new = [&](const std::string& ours) {
+    const int64_t layer = is_memory_parameter(ours) ? block_of(ours) : 0;
+    return is_memory_parameter(ours) && config.mixer.kind_of(layer) != theirs.mixer.kind_of(layer);
+  };
+  const ForeignNames known = video_names(*nn::make_uninitialised<VideoModel>(theirs)),
+                     wanted = video_names(*model);
+  for (const auto& [foreign, ours, view] : known.tensors())
+    if (is_new(ours)) tensors.erase(foreign);
+  const bool begins = std::any_of(wanted.tensors().begin(), wanted.tensors().end(),
+                                  [&](const auto& row) { return is_new(row.ours); });
+  if (begins) {
+    model = std::make_shared<VideoModel>(config);
+    const auto parameters = model->named_parameters();
+    for (const auto& [foreign, ours, view] : wanted.tensors())
+      if (is_new(ours)) tensors[foreign] = view(parameters[ours].detach());
+  }
   return filled(model, std::move(tensors), folder);
 }
 
 void load_video_weights(VideoModel& model, const std::string& file) {
   Tensors tensors = read_checkpoint(file, "patch_embedding.weight", "video model");
-  if (lacks_lact(model, tensors)) tensors = with_lact_of(model, std::move(tensors));
+  if (lacks_memory(model, tensors)) tensors = with_memory_of(model, std::move(tensors));
   load_foreign(model, video_names(model), tensors, file);
 }
 
@@ -168,7 +195,7 @@ void save_video(const std::string& folder, const VideoModel& model, at::ScalarTy
 }
 
 std::string fingerprint(const VideoModel& model) {
-  return fingerprint_of(model, options::write(model.config()).dump());
+  return fingerprint_of(model, fingerprinted_text(options::write(model.config()), /*had_mixer=*/true));
 }
 
 }  // namespace lact::models

@@ -51,7 +51,7 @@ VideoModel::VideoModel(const VideoConfig& config) : config_(config) {
   time_embedding_ =
       register_module("time_embedding", std::make_shared<TimeEmbedding>(config.frequency_dim, width));
   for (int64_t i = 0; i < config.num_layers; ++i)
-    blocks_.push_back(register_module(fmt::format("block{}", i), std::make_shared<VideoBlock>(config)));
+    blocks_.push_back(register_module(fmt::format("block{}", i), std::make_shared<VideoBlock>(config, i)));
   head_modulation_ =
       register_parameter("head_modulation", at::randn({kHeadModulations, width}) / std::sqrt(double(width)));
   head_ = linear("head", width, config.out_channels * patch_.size());

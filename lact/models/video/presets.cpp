@@ -19,6 +19,11 @@ VideoConfig sized(const Size& size) {
   return config;
 }
 
+VideoConfig with_mixer(MixerKind mixer, VideoConfig config) {
+  config.mixer = mixer;
+  return config;
+}
+
 }  // namespace
 
 VideoConfig video_tiny() {
@@ -56,5 +61,11 @@ VideoConfig video_14b() {
   return sized(
       {.model_dim = 5120, .num_layers = 40, .num_heads = 40, .memory_heads = 4, .hidden_dim = 13824});
 }
+
+VideoConfig video_1_3b_full() { return with_mixer(MixerKind::full, video_1_3b()); }
+
+VideoConfig video_1_3b_window() { return with_mixer(MixerKind::window, video_1_3b()); }
+
+VideoConfig video_1_3b_mamba2() { return with_mixer(MixerKind::mamba2, video_1_3b()); }
 
 }  // namespace lact::models

@@ -47,7 +47,8 @@ HybridLayerConfig translate(const AuthorsVideoLayer& theirs) {
              "[video] fw_head_dim {} does not divide dim {}", theirs.fw_head_dim, theirs.dim);
   const ops::RopeOptions rope = {10000, ops::RopePairs::neighbours};
 
-  HybridLayerConfig config;
+  HybridLayerConfig config = video_layer(theirs.num_heads, theirs.dim / theirs.fw_head_dim);
+  config.memory = {};
   config.projection = {
       .qkv_bias = true, .output_bias = true, .qk_norm = theirs.qk_norm, .qk_norm_epsilon = 1e-6};
   config.attention.num_heads = theirs.num_heads;
@@ -128,7 +129,6 @@ ForeignNames foreign_names(const VideoConfig& config) {
   ForeignNames block, names;
   block.shaped("modulation", "modulation", {1, kBlockModulations, width});
   block.nest("self_attn.", "mixer.", wan_attention_names(config.layer.projection.qk_norm));
-  if (config.mixer == VideoMixer::lact) block.nest("self_attn.", "mixer.", lact_names(config.layer.memory));
   block.nest("cross_attn.", "cross_attention.",
              wan_attention_names(config.cross_attention.projection.qk_norm));
   block.linear("norm3", "cross_norm", config.cross_norm.bias);
@@ -143,8 +143,12 @@ ForeignNames foreign_names(const VideoConfig& config) {
   names.linear("time_embedding.0", "time_embedding.in", true);
   names.linear("time_embedding.2", "time_embedding.out", true);
   names.linear("time_projection.1", "time_embedding.projection", true);
-  for (int64_t i = 0; i < config.num_layers; ++i)
-    names.nest(fmt::format("blocks.{}.", i), fmt::format("block{}.", i), block);
+  ForeignNames with_lact = block;
+  with_lact.nest("self_attn.", "mixer.", lact_names(config.layer.memory));
+  for (int64_t i = 0; i < config.num_layers; ++i) {
+    const bool lact = config.mixer.kind_of(i) == MixerKind::lact;
+    names.nest(fmt::format("blocks.{}.", i), fmt::format("block{}.", i), lact ? with_lact : block);
+  }
   names.linear("head.head", "head", true);
   names.shaped("head.modulation", "head_modulation", {1, kHeadModulations, width});
   return names;
@@ -154,7 +158,7 @@ bool is_self_attention_parameter(const std::string& name) {
   return name.find(".mixer.") != std::string::npos;
 }
 
-bool is_lact_parameter(const std::string& name) {
+bool is_memory_parameter(const std::string& name) {
   const auto holds = [&](const char* part) { return name.find(part) != std::string::npos; };
   return holds(".mixer.memory.") || holds(".mixer.qk_scale") || holds(".mixer.qk_shift");
 }

@@ -94,9 +94,9 @@ VideoConfig translate(const WanModel& theirs, const AuthorsVideoLayer& layer);
 /// Wan's names and, for LaCT, the authors'. They may not cover a model that their code cannot express.
 ForeignNames foreign_names(const VideoConfig& config);
 
-/// By our name of a parameter: what LaCT adds to Wan, and everything of the layer that was Wan's
-/// self-attention, LaCT included.
-bool is_lact_parameter(const std::string& name);
+/// By our name of a parameter: what a memory such as LaCT adds to Wan, and everything of the layer that was
+/// Wan's self-attention, the memory included.
+bool is_memory_parameter(const std::string& name);
 bool is_self_attention_parameter(const std::string& name);
 
 }  // namespace lact::models

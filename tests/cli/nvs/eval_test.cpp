@@ -25,7 +25,7 @@ class NvsEvalProgram : public ::testing::Test {
  protected:
   void SetUp() override {
     models::save_nvs(path("lact"), *testing::make_nvs(testing::tiny_nvs(), 3));
-    models::save_nvs(path("full"), *testing::make_nvs(testing::tiny_nvs(models::NvsMixer::full), 4));
+    models::save_nvs(path("full"), *testing::make_nvs(testing::tiny_nvs(models::MixerKind::full), 4));
   }
   std::string path(const std::string& name) const { return folder_ / name; }
   std::string quoted(const std::string& name) const { return "'" + path(name) + "'"; }

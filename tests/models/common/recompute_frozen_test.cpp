@@ -84,7 +84,7 @@ TEST(RecomputeFrozen, ViewSynthesis) {
 }
 
 TEST(RecomputeFrozen, Video) {
-  for (const VideoMixer mixer : lact::testing::kVideoMixers) {
+  for (const MixerKind mixer : lact::testing::kVideoMixers) {
     const VideoConfig config = lact::testing::tiny_video(mixer);
     for (const auto& model : {lact::testing::make_precise_video(config), lact::testing::make_video(config)}) {
       const auto clip = lact::testing::tiny_clip(config, 3, 1, 1, model->parameters()[0].scalar_type());

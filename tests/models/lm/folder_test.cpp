@@ -158,7 +158,7 @@ TEST(LmFolder, AConfigOfAnotherSizeTakesNoMemory) {
   const TemporaryFolder folder;
   const std::string path = folder / "model";
   auto config = tiny_lm();
-  config.layer.memory_kind = MemoryKind::none;
+  config.mixer = MixerKind::window;
   save_lm(path, *make_lm(config));
   const lact::testing::LimitedMemory limited(uint64_t(256) << 20);
   for (const int64_t width : {1 << 12, 1 << 20}) {
@@ -172,7 +172,7 @@ TEST(LmFolder, AConfigOfAnotherSizeTakesNoMemory) {
 
 TEST(LmFolder, AModelThatNoMachineHoldsIsASentence) {
   auto config = tiny_lm();
-  config.layer.memory_kind = MemoryKind::none;
+  config.mixer = MixerKind::window;
   config.model_dim = 1 << 20;
   EXPECT_SENTENCE(LanguageModel{config}, "not enough memory for a model of ");
 }

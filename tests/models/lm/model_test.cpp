@@ -55,7 +55,7 @@ TEST(LanguageModelTest, MemoryReachesBeyondTheWindowAndAWindowAloneDoesNot) {
   };
   auto config = tiny_lm(8, 5);
   EXPECT_TRUE(reaches(config));
-  config.layer.memory_kind = MemoryKind::none;
+  config.mixer = MixerKind::window;
   EXPECT_FALSE(reaches(config));
 }
 

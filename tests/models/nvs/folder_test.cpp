@@ -44,7 +44,8 @@ TEST(NvsFolder, RemembersWhatItWasTrainedOn) {
 }
 
 TEST(NvsFolder, ComesBackTheSame) {
-  for (const auto& config : {tiny_nvs(), tiny_nvs(NvsMixer::full), without_muon()}) {
+  for (const auto& config :
+       {tiny_nvs(), tiny_nvs(MixerKind::full), tiny_nvs(MixerKind::perceiver), without_muon()}) {
     const TemporaryFolder folder;
     const auto model = make_nvs(config);
     save_nvs(folder / "model", *model);
@@ -77,7 +78,7 @@ TEST(NvsFolder, UsesTheAuthorsNamesWhereTheyExist) {
   const TemporaryFolder folder;
   save_nvs(folder / "theirs", *make_nvs(tiny_nvs()));
   EXPECT_EQ(io::read_tensor_folder(folder / "theirs").count("blocks.1.module_list.1.f.w0"), 1u);
-  save_nvs(folder / "ours", *make_nvs(tiny_nvs(NvsMixer::full)));
+  save_nvs(folder / "ours", *make_nvs(tiny_nvs(MixerKind::full)));
   EXPECT_EQ(io::read_tensor_folder(folder / "ours").count("block1.mixer1.core.q_norm.weight"), 1u);
 }
 
@@ -96,8 +97,8 @@ TEST(NvsFolder, TheTinyPresetIsSmallEnoughToShip) {
   EXPECT_LT(2 * numbers, 15'000'000);
 }
 
-TEST(NvsFolder, CostCountsTheParametersOfBothMixers) {
-  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+TEST(NvsFolder, CostCountsTheParametersOfAllMixers) {
+  for (const auto mixer : lact::testing::kNvsMixers) {
     int64_t numbers = 0;
     for (const auto& parameter : make_nvs(tiny_nvs(mixer))->parameters()) numbers += parameter.numel();
     EXPECT_EQ(numbers, cost(tiny_nvs(mixer), {2, 16}).total().parameters);

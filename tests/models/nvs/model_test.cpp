@@ -34,7 +34,7 @@ std::unique_ptr<NvsState> read(NvsModel& model, const TinyScene& inputs, int64_t
                            {.piece_tokens = piece_tokens});
 }
 
-/// The paper's model, full attention, and the update rules that are compared with Muon.
+/// The paper's model, the baselines, and the update rules that are compared with Muon.
 std::vector<std::pair<std::string, NvsConfig>> all_mixers() {
   auto descent = tiny_nvs(), momentum = tiny_nvs(), heads = tiny_nvs(), squared = tiny_nvs();
   descent.lact.memory.update.muon = false;
@@ -43,8 +43,18 @@ std::vector<std::pair<std::string, NvsConfig>> all_mixers() {
   heads.lact.memory.num_heads = 2;
   heads.lact.memory.update.norm_placement = ttt::NormPlacement::pre;
   squared.lact.memory.loss = "squared_error";
-  return {{"muon", tiny_nvs()}, {"gradient descent", descent}, {"momentum", momentum},
-          {"two heads", heads}, {"squared error", squared},    {"full", tiny_nvs(NvsMixer::full)}};
+  auto pattern = tiny_nvs();
+  pattern.num_layers = 3;
+  pattern.mixer = MixerPattern::parse("1 lact : 1 full : 1 mamba2");
+  return {{"muon", tiny_nvs()},
+          {"gradient descent", descent},
+          {"momentum", momentum},
+          {"two heads", heads},
+          {"squared error", squared},
+          {"full", tiny_nvs(MixerKind::full)},
+          {"mamba2", tiny_nvs(MixerKind::mamba2)},
+          {"perceiver", tiny_nvs(MixerKind::perceiver)},
+          {"pattern", pattern}};
 }
 
 TEST(NvsModel, ReconstructAndRenderIsTheTrainingForward) {
@@ -58,7 +68,7 @@ TEST(NvsModel, ReconstructAndRenderIsTheTrainingForward) {
 }
 
 TEST(NvsModel, FloatAndBfloat16RenderTheSameWithinTheirPrecision) {
-  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+  for (const auto mixer : lact::testing::kNvsMixers) {
     // Enough tokens for the fused paths.
     const TinyScene scene = tiny_scene(5, 32, 32);
     auto precise = make_precise_nvs(tiny_nvs(mixer));
@@ -179,7 +189,7 @@ TEST(NvsModel, AnyResolutionIsRendered) {
 }
 
 TEST(NvsModel, InputViewsMayHaveDifferentSizes) {
-  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+  for (const auto mixer : lact::testing::kNvsMixers) {
     const auto model = make_precise_nvs(tiny_nvs(mixer));
     const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble), other = tiny_scene(4, 4, 12, at::kDouble);
     const auto views = [&](const std::vector<int64_t>& order) {
@@ -198,7 +208,7 @@ TEST(NvsModel, InputViewsMayHaveDifferentSizes) {
 }
 
 TEST(NvsModel, RecomputeChangesNoGradient) {
-  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+  for (const auto mixer : lact::testing::kNvsMixers) {
     const auto model = make_precise_nvs(tiny_nvs(mixer));
     const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble);
     const auto gradients = [&](nn::Recompute recompute) {
@@ -240,7 +250,7 @@ TEST(NvsModel, RecomputingWhatIsCheapKeepsLess) {
 
 // Who can know of whom: the pixels of an input view reach every target; a target's rays reach itself alone.
 TEST(NvsModel, InformationFlowsFromInputsToTargetsOnly) {
-  for (const auto mixer : {NvsMixer::lact, NvsMixer::full}) {
+  for (const auto mixer : lact::testing::kNvsMixers) {
     const auto model = make_precise_nvs(tiny_nvs(mixer));
     const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble);
     const at::Tensor images = scene.images.narrow(0, 0, 2).unsqueeze(0), rays = scene.rays().unsqueeze(0);

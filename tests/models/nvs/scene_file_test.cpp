@@ -29,7 +29,8 @@ NvsScene scene_of(NvsModel& model, const TinyScene& views) {
 TEST(SceneFile, RendersAsBefore) {
   auto momentum = tiny_nvs();
   momentum.lact.memory.update.momentum = true;
-  for (const auto& config : {tiny_nvs(), tiny_nvs(NvsMixer::full), momentum}) {
+  for (const auto& config : {tiny_nvs(), tiny_nvs(MixerKind::full), tiny_nvs(MixerKind::mamba2),
+                             tiny_nvs(MixerKind::perceiver), momentum}) {
     const TemporaryFolder folder;
     const auto model = make_nvs(config);
     const std::string hash = fingerprint(*model);
@@ -47,15 +48,17 @@ TEST(SceneFile, RendersAsBefore) {
   }
 }
 
-TEST(SceneFile, FastWeightsDoNotGrowWithTheViews) {
-  const TemporaryFolder folder;
-  const auto model = make_nvs(tiny_nvs());
-  const auto bytes = [&](int64_t views) {
-    save_scene(folder / "scene.fw", scene_of(*model, tiny_scene(views, 8, 8)), "x");
-    return std::filesystem::file_size(folder / "scene.fw");
-  };
-  // A camera more: 4 + 16 numbers, height and width.
-  EXPECT_LE(bytes(9) - bytes(2), 7u * (20 * 4 + 2 * 8) + 16);
+TEST(SceneFile, FastWeightsAndRegistersDoNotGrowWithTheViews) {
+  for (const auto mixer : {MixerKind::lact, MixerKind::mamba2, MixerKind::perceiver}) {
+    const TemporaryFolder folder;
+    const auto model = make_nvs(tiny_nvs(mixer));
+    const auto bytes = [&](int64_t views) {
+      save_scene(folder / "scene.fw", scene_of(*model, tiny_scene(views, 8, 8)), "x");
+      return std::filesystem::file_size(folder / "scene.fw");
+    };
+    // A camera more: 4 + 16 numbers, height and width.
+    EXPECT_LE(bytes(9) - bytes(2), 7u * (20 * 4 + 2 * 8) + 16);
+  }
 }
 
 TEST(SceneFile, KeepsTheWorldAndTheWayToItsModel) {

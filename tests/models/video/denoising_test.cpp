@@ -22,7 +22,7 @@ at::Tensor random_video(const VideoConfig& config, int64_t chunks, int64_t batch
 }
 
 TEST(Denoising, EveryChunkIsDenoisedAfterTheTrueOnesBeforeIt) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     const VideoConfig config = tiny_video(mixer);
     const auto model = make_precise_video(config);
     DenoisingProblem problem = {random_video(config, 3, 2, at::kDouble),

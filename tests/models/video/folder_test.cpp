@@ -4,10 +4,12 @@
 
 #include "lact/io/safetensors.h"
 #include "lact/io/tensor_folder.h"
+#include "lact/models/common/config_file.h"
 #include "lact/models/video/presets.h"
 #include "lact/models/video/weights.h"
 #include "support/errors.h"
 #include "support/gradients.h"
+#include "support/places.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_video.h"
 
@@ -26,7 +28,7 @@ using Tensors = std::map<std::string, at::Tensor>;
 /// What Wan's checkpoint of the model's sizes holds, with the model's values.
 Tensors wan_tensors(const VideoModel& model) {
   VideoConfig window = model.config();
-  window.mixer = VideoMixer::window;
+  window.mixer = MixerKind::window;
   return export_foreign(model, foreign_names(window));
 }
 
@@ -34,7 +36,7 @@ TEST(VideoFolder, ComesBackTheSame) {
   VideoConfig linear = tiny_video();
   linear.layer.memory.network = "linear";
   std::vector<VideoConfig> configs = {linear};
-  for (const VideoMixer mixer : kVideoMixers) configs.push_back(tiny_video(mixer));
+  for (const MixerKind mixer : kVideoMixers) configs.push_back(tiny_video(mixer));
   for (const VideoConfig& config : configs) {
     const TemporaryFolder folder;
     const auto model = make_video(config);
@@ -87,7 +89,7 @@ TEST(VideoFolder, UsesWansNamesWhereTheyExist) {
 
 TEST(VideoWeights, WanLoadsAndIsWindowAttention) {
   const TemporaryFolder folder;
-  const auto window = make_video(tiny_video(VideoMixer::window), 1);
+  const auto window = make_video(tiny_video(MixerKind::window), 1);
   const std::string file = folder / "wan.safetensors";
   io::write_safetensors(file, {wan_tensors(*window), {}});
   at::manual_seed(2);
@@ -100,7 +102,7 @@ TEST(VideoWeights, WanLoadsAndIsWindowAttention) {
   Tensors nested;
   for (const auto& [name, tensor] : wan_tensors(*window)) nested["generator.model." + name] = tensor;
   io::write_safetensors(file, {nested, {}});
-  VideoModel full(tiny_video(VideoMixer::full));
+  VideoModel full(tiny_video(MixerKind::full));
   load_video_weights(full, file);
   EXPECT_TRUE(wan_tensors(full)
                   .at("blocks.1.self_attn.k.weight")
@@ -120,7 +122,7 @@ TEST(VideoWeights, AuthorsCheckpointLoadsWhole) {
   io::write_safetensors(file, {tensors, {}});
   EXPECT_SENTENCE(load_video_weights(*again, file), "tensor blocks.1.self_attn.w1 is missing");
   EXPECT_EQ(fingerprint(*again), fingerprint(*model));
-  EXPECT_SENTENCE(load_video_weights(*make_video(tiny_video(VideoMixer::window)), file),
+  EXPECT_SENTENCE(load_video_weights(*make_video(tiny_video(MixerKind::window)), file),
                   "is not part of this model");
   tensors.erase("patch_embedding.weight");
   io::write_safetensors(file, {tensors, {}});
@@ -129,13 +131,13 @@ TEST(VideoWeights, AuthorsCheckpointLoadsWhole) {
 
 TEST(VideoWeights, GroupsOfParameters) {
   const auto parameters = make_video(tiny_video())->named_parameters();
-  const auto window = make_video(tiny_video(VideoMixer::window))->named_parameters();
+  const auto window = make_video(tiny_video(MixerKind::window))->named_parameters();
   int64_t added = 0, attention = 0;
   for (const auto& item : parameters) {
-    EXPECT_EQ(is_lact_parameter(item.key()), !window.contains(item.key())) << item.key();
-    added += is_lact_parameter(item.key());
+    EXPECT_EQ(is_memory_parameter(item.key()), !window.contains(item.key())) << item.key();
+    added += is_memory_parameter(item.key());
     attention += is_self_attention_parameter(item.key());
-    if (is_lact_parameter(item.key())) {
+    if (is_memory_parameter(item.key())) {
       EXPECT_TRUE(is_self_attention_parameter(item.key())) << item.key();
     }
   }
@@ -147,7 +149,7 @@ TEST(VideoWeights, GroupsOfParameters) {
 
 TEST(VideoFolder, PublishedWanFolderLoads) {
   const TemporaryFolder folder;
-  const auto window = make_video(tiny_video(VideoMixer::window));
+  const auto window = make_video(tiny_video(MixerKind::window));
   std::filesystem::create_directories(folder / "wan");
   const std::string config = folder / "wan/config.json";
   const auto write = [&](const std::string& type) {
@@ -195,6 +197,68 @@ TEST(VideoFolder, MistakesAreSentences) {
   write_file(config, good);
   std::filesystem::remove(folder / "model/model.safetensors");
   EXPECT_SENTENCE(load_video(folder / "model"), "holds neither model.safetensors nor");
+}
+
+/// Without the parameters of memories, those of the two are the same.
+void expect_same_but_memories(const VideoModel& a, const VideoModel& b) {
+  const auto of_b = b.named_parameters();
+  for (const auto& item : a.named_parameters())
+    if (!is_memory_parameter(item.key())) EXPECT_TRUE(item.value().equal(of_b[item.key()])) << item.key();
+}
+
+TEST(VideoFolder, BeginsAModelWithAnotherMixer) {
+  const MixerPattern pattern = MixerPattern::parse("1 lact : 1 full");
+  std::vector<MixerPattern> mixers(std::begin(kVideoMixers), std::end(kVideoMixers));
+  mixers.push_back(pattern);
+  for (const auto& from : mixers) {
+    const TemporaryFolder folder;
+    VideoConfig config = tiny_video();
+    config.mixer = from;
+    const auto model = make_video(config);
+    save_video(folder / "model", *model);
+    for (const auto& to : mixers) {
+      config.mixer = to;
+      const auto begun = load_video_as(config, folder / "model");
+      EXPECT_EQ(begun->config(), config);
+      expect_same_but_memories(*model, *begun);
+      const auto theirs = model->named_parameters();
+      for (const auto& item : begun->named_parameters()) {
+        // A memory that was there stays; another one begins without effect.
+        const bool first_block = item.key().starts_with("block0.");
+        if (from.kind_of(first_block ? 0 : 1) == to.kind_of(first_block ? 0 : 1))
+          EXPECT_TRUE(item.value().equal(theirs[item.key()])) << from.text() << " to " << to.text();
+        else if (item.key().find(".memory.scale.") != std::string::npos)
+          EXPECT_EQ(item.value().abs().max().item<double>(), 0) << from.text() << " to " << to.text();
+      }
+    }
+  }
+}
+
+TEST(VideoFolder, WanBeginsEveryMixer) {
+  const TemporaryFolder folder;
+  const auto wan = make_video(tiny_video(MixerKind::window));
+  save_video(folder / "model", *wan);
+  const std::string file = folder / "wan.safetensors";
+  io::write_safetensors(file, {wan_tensors(*wan), {}});
+  for (const MixerKind mixer : kVideoMixers) {
+    const auto model = make_video(tiny_video(mixer), 9);
+    load_video_weights(*model, file);
+    expect_same_but_memories(*wan, *model);
+  }
+}
+
+TEST(VideoFolder, FingerprintsCoverWhatEarlierVersionsWrote) {
+  const std::string path =
+      lact::testing::source_folder() + "/tests/models/video/examples/with_memory_kind.json";
+  const options::Json before = options::read_json_file(path);
+  for (const char* mixer : {"lact", "window", "full"}) {
+    options::Json json = before;
+    json["mixer"] = mixer;
+    VideoConfig config;
+    options::read(in_todays_words(json), config);
+    EXPECT_EQ(config.mixer.text(), mixer);
+    EXPECT_EQ(fingerprinted_text(options::write(config), /*had_mixer=*/true), json.dump());
+  }
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ at::Tensor by_part(const at::Tensor& mask, int64_t parts) {
 // before.
 TEST(VideoModel, DependsOnWhatThePapersMaskAllows) {
   for (const int64_t repeats : {1, 2}) {
-    for (const VideoMixer mixer : kVideoMixers) {
+    for (const MixerKind mixer : kVideoMixers) {
       const VideoConfig config = tiny_video(mixer);
       const auto model = make_precise_video(config);
       const TinyClip clip = tiny_clip(config, 4, repeats, 1, at::kDouble);
@@ -43,7 +43,7 @@ TEST(VideoModel, DependsOnWhatThePapersMaskAllows) {
           velocity_by_part, clip.latents.unflatten(2, {parts, config.chunk_frames}).transpose(1, 2), 1);
       const SequenceLayout layout = interleaved_layout(4, config.grid(), repeats);
       const at::Tensor mask =
-          mixer == VideoMixer::window ? ops::window_mask(layout.window, layout.tokens) : layout_mask(layout);
+          mixer == MixerKind::window ? ops::window_mask(layout.window, layout.tokens) : layout_mask(layout);
       lact::testing::expect_same_mask(measured, by_part(mask, parts),
                                       fmt::format("{}, {} noisy copies", options::word_of(mixer), repeats));
     }
@@ -66,7 +66,7 @@ TEST(VideoModel, TimeStepOfAPartReachesWhereThePartReaches) {
 }
 
 TEST(VideoModel, CopiesOfAChunkAreAsIfTheyWereAlone) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     const VideoConfig config = tiny_video(mixer);
     const auto model = make_precise_video(config);
     const TinyClip twice = tiny_clip(config, 3, 2, 2, at::kDouble);
@@ -88,7 +88,7 @@ TEST(VideoModel, CopiesOfAChunkAreAsIfTheyWereAlone) {
 
 TEST(VideoModel, FreshMemoryLeavesTheWindowModelUnchanged) {
   at::manual_seed(5);
-  const auto window = make_video(tiny_video(VideoMixer::window));
+  const auto window = make_video(tiny_video(MixerKind::window));
   VideoModel with_memory(tiny_video());
   at::NoGradGuard no_grad;
   const auto known = window->named_parameters();
@@ -138,7 +138,7 @@ TEST(VideoModel, AnySizeThatDividesIntoPatches) {
 }
 
 TEST(VideoModel, RecomputingChangesNoGradient) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     const VideoConfig config = tiny_video(mixer);
     const auto model = make_precise_video(config);
     const TinyClip clip = tiny_clip(config, 3, 2, 1, at::kDouble);
@@ -162,7 +162,7 @@ TEST(VideoModel, RecomputingChangesNoGradient) {
 }
 
 TEST(VideoModel, EveryParameterLearns) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     const VideoConfig config = tiny_video(mixer);
     const auto model = make_video(config);
     tiny_clip(config, 3, 1, 1).run(*model).square().sum().backward();
@@ -173,7 +173,7 @@ TEST(VideoModel, EveryParameterLearns) {
 }
 
 TEST(VideoModel, Bfloat16IsNear) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     const VideoConfig config = tiny_video(mixer);
     const auto model = make_video(config);
     const TinyClip clip = tiny_clip(config, 3, 1, 1);

@@ -67,7 +67,7 @@ TEST(ChunkNoise, EveryChunkAndSeedHasItsOwn) {
 
 TEST_F(VideoSamplingTest, EqualsRecomputingTheWholeSequence) {
   options_.guidance = 1;
-  for (const auto mixer : {VideoMixer::lact, VideoMixer::window, VideoMixer::full}) {
+  for (const auto mixer : {MixerKind::lact, MixerKind::window, MixerKind::full}) {
     model_ = make_video(tiny_video(mixer));
     VideoSampler made = sampler();
     std::vector<at::Tensor> chunks;

@@ -52,7 +52,7 @@ TEST_F(SamplingFile, ContinuesBitForBit) {
   auto momentum = tiny_video();
   momentum.layer.memory.update.momentum = true;
   for (const auto& config :
-       {tiny_video(), tiny_video(VideoMixer::window), tiny_video(VideoMixer::full), momentum}) {
+       {tiny_video(), tiny_video(MixerKind::window), tiny_video(MixerKind::full), momentum}) {
     model_ = make_video(config);
     VideoSampler made = sampler();
     made.next_chunk();

@@ -44,7 +44,7 @@ void expect_sampling_like_forward(VideoModel& model, const TinyClip& clip, doubl
 }
 
 TEST(VideoState, SamplingEqualsTheWholeSequence) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     for (const int64_t visible : {-1, 5, 0}) {
       VideoConfig config = tiny_video(mixer);
       config.visible_clean = visible;
@@ -56,7 +56,7 @@ TEST(VideoState, SamplingEqualsTheWholeSequence) {
 }
 
 TEST(VideoState, SamplingEqualsTheWholeSequenceOnFastPaths) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     VideoConfig config = tiny_video(mixer);
     config.latent_height = 16;
     config.latent_width = 24;
@@ -79,7 +79,7 @@ TEST(VideoState, SamplingEqualsTheWholeSequenceForEveryUpdateRule) {
 }
 
 TEST(VideoState, DenoisingLeavesItAsItIs) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     const VideoConfig config = tiny_video(mixer);
     const auto model = make_video(config);
     const TinyClip clip = tiny_clip(config, 5, 1, 1);
@@ -114,7 +114,7 @@ int64_t held_bytes(VideoState& state) {
 }
 
 TEST(VideoState, DoesNotGrowUnlessAttentionIsFull) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     const VideoConfig config = tiny_video(mixer);
     const auto model = make_video(config);
     const TinyClip clip = tiny_clip(config, 2, 1, 1);
@@ -124,7 +124,7 @@ TEST(VideoState, DoesNotGrowUnlessAttentionIsFull) {
       model->write(*state, part_of(clip.latents, config, 1), clip.text);
       bytes.push_back(held_bytes(*state));
     }
-    if (mixer == VideoMixer::full) {
+    if (mixer == MixerKind::full) {
       EXPECT_GT(bytes[11], 3 * bytes[2]);
     } else {
       for (size_t i = 2; i < bytes.size(); ++i)
@@ -134,7 +134,7 @@ TEST(VideoState, DoesNotGrowUnlessAttentionIsFull) {
 }
 
 TEST(VideoState, CopiesGoTheirOwnWays) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     const VideoConfig config = tiny_video(mixer);
     const auto model = make_video(config);
     const TinyClip clip = tiny_clip(config, 5, 1, 1);
@@ -156,7 +156,7 @@ TEST(VideoState, CopiesGoTheirOwnWays) {
 }
 
 TEST(VideoState, ComesBackFromTensorsToTheBit) {
-  for (const VideoMixer mixer : kVideoMixers) {
+  for (const MixerKind mixer : kVideoMixers) {
     const VideoConfig config = tiny_video(mixer);
     const auto model = make_video(config);
     const TinyClip clip = tiny_clip(config, 5, 1, 1);

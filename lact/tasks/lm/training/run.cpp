@@ -12,6 +12,7 @@
 #include "lact/data/text/split.h"
 #include "lact/data/text/text_file.h"
 #include "lact/data/text/token_cache.h"
+#include "lact/models/common/config_file.h"
 #include "lact/models/lm/folder.h"
 
 namespace lact::tasks::lm {
@@ -72,6 +73,11 @@ Sources open_sources(const DataOptions& options, int64_t seed) {
     sources.valid = data::consecutive_sequences(tokens, valid);
   }
   return sources;
+}
+
+options::Json Run::in_todays_words(options::Json run) {
+  if (run.is_object() && run.contains("model")) run["model"] = models::in_todays_words(run["model"]);
+  return run;
 }
 
 void Run::check() const {

@@ -65,6 +65,7 @@ struct Run {
   }
 
   // See lact/train/run.h.
+  static options::Json in_todays_words(options::Json run);
   void check() const;
   void make_paths_absolute();
   void use_copies_in(const std::string& folder);

@@ -78,9 +78,14 @@ at::Tensor TrainingTask::loss(int64_t batch) {
   return mean_loss(*sources_.train, batch * batches_.batch, batches_.batch);
 }
 
+double mean_flops(const models::LmConfig& model, int64_t length) {
+  // Full attention sees half of a text on average.
+  return models::cost(model, {(length + 1) / 2}).total().flops;
+}
+
 double TrainingTask::flops_of_batch(int64_t batch) const {
   // The backward pass is two products for each one of the forward pass.
-  return 3 * models::cost(model_->config()).total().flops * double(tokens_of_batch(batch));
+  return 3 * mean_flops(model_->config(), batches_.length) * double(tokens_of_batch(batch));
 }
 
 std::map<std::string, double> TrainingTask::validate() {

@@ -37,6 +37,9 @@ struct Sources {
   std::shared_ptr<data::TokenSource> train, valid;
 };
 
+/// Forward, per token, on average over a text of `length` tokens.
+double mean_flops(const models::LmConfig& model, int64_t length);
+
 class TrainingTask : public train::Task {
  public:
   TrainingTask(std::shared_ptr<models::LanguageModel> model, Sources sources, const Batches& batches);

@@ -7,6 +7,7 @@
 #include "lact/base/error.h"
 #include "lact/base/format.h"
 #include "lact/data/clips/story_clips.h"
+#include "lact/models/common/config_file.h"
 #include "lact/models/video/folder.h"
 #include "lact/train/ranges.h"
 #include "lact/train/stages.h"
@@ -98,6 +99,11 @@ std::shared_ptr<const data::ClipSource> open_clips(const ClipsOptions& options, 
   stories.height = shape.height;
   stories.width = shape.width;
   return std::make_shared<data::StoryClips>(stories, uint64_t(seed), part);
+}
+
+options::Json Run::in_todays_words(options::Json run) {
+  if (run.is_object() && run.contains("model")) run["model"] = models::in_todays_words(run["model"]);
+  return run;
 }
 
 void Run::check() const {

@@ -130,7 +130,7 @@ size_t TrainingTask::stage_number(int64_t batch) const {
 
 double TrainingTask::rate_factor(const std::string& parameter) const {
   const double factor = options_.learning.new_rate;
-  return factor > 0 && models::is_lact_parameter(parameter) ? factor : 1;
+  return factor > 0 && models::is_memory_parameter(parameter) ? factor : 1;
 }
 
 data::SampleMaker TrainingTask::latents_of(const Clips& source) const {

@@ -28,7 +28,7 @@ data::TestOptions small_test() {
 std::vector<NamedNvs> two_models() {
   return {
       {"lact", testing::make_nvs(testing::tiny_nvs(), 3)},
-      {"full", testing::make_nvs(testing::tiny_nvs(models::NvsMixer::full), 4), data::FrameChoice::given}};
+      {"full", testing::make_nvs(testing::tiny_nvs(models::MixerKind::full), 4), data::FrameChoice::given}};
 }
 
 /// Everything but times.

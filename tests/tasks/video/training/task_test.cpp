@@ -216,7 +216,7 @@ TEST(VideoTraining, ARunLeavesAWholeModelAndGoesOnBitForBit) {
 TEST(VideoTraining, AMemoryThatIsAddedLearnsFaster) {
   TemporaryFolder folder;
   TrainingRun window = toy_video_run(3);
-  window.model.mixer = models::VideoMixer::window;
+  window.model.mixer = models::MixerKind::window;
   train::start_run(window, {.folder = folder / "window"});
   TrainingRun run = toy_video_run(3);
   run.training.rate = 1e-9;
@@ -226,7 +226,7 @@ TEST(VideoTraining, AMemoryThatIsAddedLearnsFaster) {
   EXPECT_EQ(train::read_run_file<TrainingRun>(folder / "window").learning.new_rate, 1);
   // What the window model had learned is there, its text encoder included.
   const VideoParts before = load_video_parts(folder / "window"), after = load_video_parts(folder / "lact");
-  EXPECT_EQ(after.model->config().mixer, models::VideoMixer::lact);
+  EXPECT_EQ(after.model->config().mixer, models::MixerKind::lact);
   const auto weights = weights_of(*after.model);
   for (const auto& item : before.model->named_parameters())
     EXPECT_TRUE(at::allclose(weights.at(item.key()), item.value(), 0, 1e-6)) << item.key();
