@@ -56,14 +56,14 @@ Projected HybridMixer::rescale(const Projected& in, nn::ActivationCheckpointing&
 at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& any_state) {
   check_tokens(x, layout);
   auto& state = dynamic_cast<HybridState&>(any_state);
-  const Projected raw = projection_->in(x, state.tail);
+  const Projected raw = projection_->in(x, state.tail, layout);
   nn::ActivationCheckpointing checkpointing(checkpoint_activations_ && layout.keeps_nothing());
   const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw, checkpointing);
   const at::Tensor local =
-      attention_->mix(rescaled_ == Rescaled::attention ? rescaled : raw, layout, *state.attention);
+      mix(*attention_, rescaled_ == Rescaled::attention ? rescaled : raw, layout, *state.attention);
   if (!memory_) return projection_->out(local);
   const at::Tensor distant =
-      memory_->mix(rescaled_ == Rescaled::memory ? rescaled : raw, layout, *state.memory);
+      mix(*memory_, rescaled_ == Rescaled::memory ? rescaled : raw, layout, *state.memory);
   const at::Tensor out = projection_->out(local + distant);
   checkpointing.free_until_backward_of(out);
   return out;

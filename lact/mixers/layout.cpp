@@ -141,6 +141,31 @@ SequenceLayout causal_piece(int64_t begin, int64_t tokens, int64_t chunk, int64_
   return layout;
 }
 
+SequenceLayout packed_layout(const std::vector<int64_t>& document_lengths, int64_t chunk, int64_t window) {
+  LACT_CHECK(!document_lengths.empty(), "[layout] there are no documents, expected at least 1");
+  SequenceLayout layout;
+  layout.schedule = ttt::packed_schedule(document_lengths, chunk);
+  std::vector<at::Tensor> positions;
+  for (const int64_t length : document_lengths) {
+    const Range tokens = {layout.tokens, layout.tokens + length};
+    layout.documents.push_back(causal_layout(length, chunk, window));
+    const auto blocks = ops::sliding_window(tokens, window, tokens.begin).blocks;
+    layout.window.blocks.insert(layout.window.blocks.end(), blocks.begin(), blocks.end());
+    layout.stretches.push_back({tokens, Passage::remembered});
+    positions.push_back(layout.documents.back().positions);
+    layout.tokens = tokens.end;
+  }
+  layout.keep_keys_from = layout.keep_writes_from = layout.tokens;
+  layout.positions = at::cat(positions);
+  return layout;
+}
+
+std::vector<int64_t> document_lengths(const SequenceLayout& layout) {
+  std::vector<int64_t> lengths;
+  for (const auto& document : layout.documents) lengths.push_back(document.tokens);
+  return lengths;
+}
+
 SequenceLayout views_layout(int64_t inputs, int64_t targets, int64_t tokens_per_view) {
   LACT_CHECK(inputs >= 0 && targets >= 0 && inputs + targets > 0,
              "[layout] {} input and {} target views, expected at least one view", inputs, targets);
@@ -229,6 +254,7 @@ ops::Window full_window(const SequenceLayout& layout, int64_t kept) {
   };
   for (const auto& stretch : layout.stretches) remember(layout.unordered, stretch);
   for (const auto& stretch : layout.stretches) {
+    if (!layout.documents.empty()) known.clear();  // each is a stretch that knows of no other
     std::vector<Range> with_window;
     for (const auto& block : layout.window.blocks) {
       const Range queries = intersect(block.queries, stretch.tokens);

@@ -59,6 +59,12 @@ struct SequenceLayout {
   bool unordered = false;  ///< what is remembered is a set: recurrences pass over it in both directions
   at::Tensor positions;    ///< [tokens, axes], int64: RoPE coordinates
 
+  /// Sequences that stand here one after the other without knowing of each other, each as it is alone. Empty
+  /// if this is one sequence. Schedule, window and positions above say the same: the schedule restarts and
+  /// positions count anew where a document begins. A recurrence need not look: `mix` (mixer.h) brings it one
+  /// document at a time.
+  std::vector<SequenceLayout> documents;
+
   int64_t keep_keys_from = 0;    ///< later pieces attend to tokens from here on
   int64_t keep_writes_from = 0;  ///< tokens from here on are written by later pieces
 
@@ -79,6 +85,13 @@ SequenceLayout causal_layout(int64_t tokens, int64_t chunk, int64_t window);
 /// Text in pieces: tokens [begin, begin + tokens) of an endless sequence. Any cut gives the numbers of the
 /// whole.
 SequenceLayout causal_piece(int64_t begin, int64_t tokens, int64_t chunk, int64_t window);
+
+/// Several texts in one row, such as the documents of a batch in training: each as causal_layout has it. A
+/// whole sequence from the initial state.
+SequenceLayout packed_layout(const std::vector<int64_t>& document_lengths, int64_t chunk, int64_t window);
+
+/// Tokens of each document of a layout.
+std::vector<int64_t> document_lengths(const SequenceLayout& layout);
 
 /// Image sets: all input views are written at once, then all views are read; attention stays inside each
 /// view. With no inputs the memory is only read: rendering.

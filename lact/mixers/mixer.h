@@ -26,7 +26,14 @@ class Core : public torch::nn::Module {
 
   /// Continues from `state` and advances it; returns [B, T, M].
   virtual at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) = 0;
+
+  /// Whether `mix` takes a layout of several documents as it is; else it gets them one by one.
+  virtual bool takes_documents() const { return false; }
 };
+
+/// What `core` makes of the layout, document by document where it must. The documents after the first begin
+/// with the core's initial state; nothing goes on after several.
+at::Tensor mix(Core& core, const Projected& in, const SequenceLayout& layout, State& state);
 
 /// A core that also takes a written range in pieces: `collect` all of them, then `write_collected` once. It
 /// remembers what one write of the whole range would leave, while tokens pass through memory a piece at a

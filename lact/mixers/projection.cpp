@@ -32,17 +32,28 @@ at::Tensor Projection::initial_tail(int64_t batch) const {
 Projected Projection::in(const at::Tensor& x) const {
   LACT_ASSERT(!conv_.defined());
   at::Tensor none;
-  return in(x, none);
+  return in(x, none, {});
 }
 
-Projected Projection::in(const at::Tensor& x, at::Tensor& tail) const {
+Projected Projection::in(const at::Tensor& x, at::Tensor& tail, const SequenceLayout& layout) const {
   const profile::Scope part("projections");
   LACT_CHECK(x.dim() == 3, "[mixer] the input has shape {}, expected [B, T, M]", x.sizes().vec());
   at::Tensor joined = qkv_->forward(x);
-  if (conv_.defined()) joined = causal_convolution(joined, conv_, tail);
+  if (conv_.defined()) joined = convolved(joined, tail, layout);
   const auto qkv = joined.chunk(3, -1);
   if (!q_norm_) return {x, qkv[0], qkv[1], qkv[2]};
   return {x, q_norm_->forward(qkv[0]), k_norm_->forward(qkv[1]), qkv[2]};
+}
+
+at::Tensor Projection::convolved(const at::Tensor& joined, at::Tensor& tail,
+                                 const SequenceLayout& layout) const {
+  if (layout.documents.empty()) return causal_convolution(joined, conv_, tail);
+  std::vector<at::Tensor> results;
+  for (const auto& document : at::split_with_sizes(joined, document_lengths(layout), 1)) {
+    if (!results.empty()) tail = initial_tail(joined.size(0));
+    results.push_back(causal_convolution(document, conv_, tail));
+  }
+  return at::cat(results, 1);
 }
 
 Projected Projection::keys_and_values(const at::Tensor& x) const {

@@ -34,8 +34,8 @@ class Projection : public torch::nn::Module {
   Projection(int64_t model_dim, const ProjectionConfig& config);
 
   /// `tail`: the tokens before x that the convolution still sees, from `initial_tail` and then from call to
-  /// call.
-  Projected in(const at::Tensor& x, at::Tensor& tail) const;
+  /// call. It sees nothing before the document of a token.
+  Projected in(const at::Tensor& x, at::Tensor& tail, const SequenceLayout& layout) const;
   /// The same without convolution.
   Projected in(const at::Tensor& x) const;
   /// A part of it, without convolution: k and v alone, or q alone; the rest is undefined.
@@ -45,6 +45,8 @@ class Projection : public torch::nn::Module {
   at::Tensor out(const at::Tensor& mixed) const;
 
  private:
+  at::Tensor convolved(const at::Tensor& joined, at::Tensor& tail, const SequenceLayout& layout) const;
+
   std::shared_ptr<nn::Linear> qkv_, output_;
   std::shared_ptr<nn::Norm> q_norm_, k_norm_;
   at::Tensor conv_;  ///< [conv_width, 3M], the last row for the token itself; undefined without convolution

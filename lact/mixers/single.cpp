@@ -31,9 +31,10 @@ std::unique_ptr<State> SingleMixer::initial_state(int64_t batch) {
 at::Tensor SingleMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& state) {
   check_tokens(x, layout);
   if (auto* convolved = dynamic_cast<ConvolvedState*>(&state)) {
-    return projection_->out(core_->mix(projection_->in(x, convolved->tail), layout, *convolved->core));
+    const Projected in = projection_->in(x, convolved->tail, layout);
+    return projection_->out(mix(*core_, in, layout, *convolved->core));
   }
-  return projection_->out(core_->mix(projection_->in(x), layout, state));
+  return projection_->out(mix(*core_, projection_->in(x), layout, state));
 }
 
 bool SingleMixer::takes_pieces() const { return dynamic_cast<const SetCore*>(core_.get()) != nullptr; }

@@ -27,10 +27,17 @@ Matrices fused_direction(const FastWeightRule& rule, const ScanInputs& inputs, c
   const auto passes = loaded_passes(rule, weights, inputs.k, inputs.v.size(3));
   Matrices direction;
   for (const auto& weight : weights) direction.push_back(at::zeros_like(weight));
-  const fused::WrittenChunk chunk = {ops::HeadTokens(inputs.k),
-                                     ops::HeadTokens(inputs.v),
-                                     fused::flat_rows(inputs.rates),
-                                     {0, inputs.k.size(2)}};
+  const Range tokens = {0, inputs.k.size(2)};
+  at::Tensor negative_gradient = inputs.v;
+  if (rule.loss.negative_gradient_is_residual()) {
+    negative_gradient = at::empty(inputs.v.sizes(), inputs.v.options());
+    const fused::ReadChunk predicted = {ops::HeadTokens(inputs.k), ops::HeadTokens(negative_gradient),
+                                        tokens};
+    passes->forward(&predicted, nullptr, {}, /*keep=*/false);
+    negative_gradient = inputs.v - negative_gradient;
+  }
+  const fused::WrittenChunk chunk = {ops::HeadTokens(inputs.k), ops::HeadTokens(negative_gradient),
+                                     fused::flat_rows(inputs.rates), tokens};
   passes->forward(nullptr, &chunk, direction, /*keep=*/false);
   for (size_t i = 0; i < direction.size(); ++i) direction[i] = direction[i].view(memory.weights[i].sizes());
   return direction;
@@ -54,6 +61,8 @@ void fused_step(const FastWeightRule& rule, Memory& memory, const Collected& col
   give(flat.weights, memory.weights);
   give(flat.momentum, memory.momentum);
   give(flat.accumulated, memory.accumulated);
+  give(flat.anchor, memory.anchor);
+  give(flat.importance, memory.importance);
 }
 
 }  // namespace
@@ -62,6 +71,11 @@ void collect(const FastWeightRule& rule, const ScanInputs& inputs, const Memory&
              Collected& collected) {
   const profile::Scope part("fast weights");
   at::NoGradGuard no_grad;
+  LACT_CHECK(
+      rule.update.steps == 1,
+      "[ttt] a write that comes in pieces takes one step, but the rule has {}: its tokens would have to "
+      "come again",
+      rule.update.steps);
   ScanInputs keys = inputs;
   keys.q = inputs.k;
   keys.first_query = inputs.first_key;
@@ -75,8 +89,9 @@ void collect(const FastWeightRule& rule, const ScanInputs& inputs, const Memory&
     collected.direction = direction;
     collected.beta = beta;
   } else {
-    for (size_t i = 0; i < direction.size(); ++i)
-      collected.direction[i] = collected.direction[i] + direction[i];
+    for (size_t i = 0; i < direction.size(); ++i) {
+      if (direction[i].defined()) collected.direction[i] = collected.direction[i] + direction[i];
+    }
     if (beta.defined()) collected.beta = collected.beta + beta;
   }
   collected.tokens += inputs.k.size(2);
@@ -106,7 +121,9 @@ void write_collected(const FastWeightRule& rule, Memory& memory, Collected& coll
   const at::Tensor beta = collected.beta.defined() ? collected.beta / double(collected.tokens) : at::Tensor();
   const auto& newton_schulz = rule.update.newton_schulz;
   const bool rounds = rule.update.muon && newton_schulz.iteration_type == ops::IterationType::bfloat16;
-  const bool fused = ops::fused_paths() && memory.weights.front().is_cpu() &&
+  const auto& direction = collected.direction;
+  const bool all = std::all_of(direction.begin(), direction.end(), [](const auto& x) { return x.defined(); });
+  const bool fused = ops::fused_paths() && all && memory.weights.front().is_cpu() &&
                      memory.weights.front().scalar_type() == at::kFloat && (!rounds || collected.bf16);
   if (fused) {
     fused_step(rule, memory, collected, beta);

@@ -23,6 +23,7 @@ void check_tokens(const char* op, const char* name, const at::Tensor& tokens, co
 
 void check_rate(const char* op, const char* name, const at::Tensor& rate, const at::Tensor& tokens,
                 const at::Tensor& weight) {
+  if (!rate.defined()) return;
   const bool fits = rate.dim() == tokens.dim() &&
                     rate.sizes().slice(0, rate.dim() - 1) == tokens.sizes().slice(0, tokens.dim() - 1) &&
                     (rate.size(-1) == 1 || rate.size(-1) == weight.size(-1));
@@ -50,6 +51,12 @@ at::Tensor swiglu_apply(const SwigluMatrices& weights, const at::Tensor& x) {
   check_tokens("swiglu_apply", "x", x, "gate", weights.gate, -1);
   if (is_few_token_swiglu(weights, x)) return few_token_swiglu(weights, x);
   return reference::swiglu_apply(weights, x);
+}
+
+at::Tensor swiglu_hidden(const SwigluMatrices& weights, const at::Tensor& x) {
+  check_swiglu("swiglu_hidden", weights);
+  check_tokens("swiglu_hidden", "x", x, "gate", weights.gate, -1);
+  return reference::swiglu_hidden(weights, x);
 }
 
 SwigluMatrices swiglu_descent(const SwigluMatrices& weights, const at::Tensor& k,

@@ -20,7 +20,10 @@ struct SwigluMatrices {
 
 at::Tensor swiglu_apply(const SwigluMatrices& weights, const at::Tensor& x);
 
-/// Σ_t rate_t · (-∂L_t/∂W) for each matrix W.
+/// silu(gate · x) ∘ (up · x): [..., T, F].
+at::Tensor swiglu_hidden(const SwigluMatrices& weights, const at::Tensor& x);
+
+/// Σ_t rate_t · (-∂L_t/∂W) for each matrix W; undefined for one whose rate is undefined.
 SwigluMatrices swiglu_descent(const SwigluMatrices& weights, const at::Tensor& k,
                               const at::Tensor& negative_gradient, const SwigluMatrices& rates);
 
@@ -36,6 +39,7 @@ bool is_few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x);
 at::Tensor few_token_swiglu(const SwigluMatrices& weights, const at::Tensor& x);
 
 namespace reference {
+at::Tensor swiglu_hidden(const SwigluMatrices& weights, const at::Tensor& x);
 at::Tensor swiglu_apply(const SwigluMatrices& weights, const at::Tensor& x);
 SwigluMatrices swiglu_descent(const SwigluMatrices& weights, const at::Tensor& k,
                               const at::Tensor& negative_gradient, const SwigluMatrices& rates);

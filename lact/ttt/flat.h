@@ -25,8 +25,9 @@ inline PerMatrix flat_rows(const Matrices& rows) {
 }
 
 inline FlatMemory flat(const Memory& memory) {
-  return {flat(memory.weights), flat_rows(memory.initial_norms), flat(memory.momentum),
-          flat(memory.accumulated)};
+  return {flat(memory.weights),  flat_rows(memory.initial_norms),
+          flat(memory.momentum), flat(memory.accumulated),
+          flat(memory.anchor),   flat(memory.importance)};
 }
 
 }  // namespace lact::ttt::fused

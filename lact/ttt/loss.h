@@ -18,8 +18,10 @@ class FastWeightLoss {
   /// of the forward pass.
   virtual bool needs_prediction() const = 0;
 
-  /// Whether the negative gradient is the value itself, as the fused scan expects it.
+  /// Whether the negative gradient is the value itself, or what the prediction lacks of it, v - f(k): the two
+  /// forms that the fused scan knows.
   virtual bool negative_gradient_is_value() const { return false; }
+  virtual bool negative_gradient_is_residual() const { return false; }
 
   /// -∂L(f(k), v)/∂f(k), per token: [B, H, T, out]. The prediction is undefined unless it is needed.
   virtual at::Tensor negative_gradient(const at::Tensor& prediction, const at::Tensor& v) const = 0;

@@ -26,6 +26,10 @@ std::unique_ptr<fused::FastWeightPasses> FastWeightNetwork::passes(const fused::
   return nullptr;
 }
 
+at::Tensor FastWeightNetwork::features(const Matrices& /*weights*/, const at::Tensor& /*x*/) const {
+  return {};
+}
+
 const FastWeightNetwork& network(const std::string& name) {
   return find(networks(), "fast-weight network", name);
 }

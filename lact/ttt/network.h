@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,16 @@ struct NetworkSizes;
 }  // namespace fused
 
 /// One tensor per matrix of a network, in the network's order: weights [B, H, out, in], rates [B, H, T, 1 or
-/// in], ...
+/// in], ... A matrix that is never written has a weight and nothing else: the rest is undefined.
 using Matrices = std::vector<at::Tensor>;
 
 struct MatrixShape {
   std::string name;
   int64_t out = 0;
   int64_t in = 0;
-  bool reads_tokens = true;  ///< its input is the token itself, not a hidden layer
+  bool reads_tokens = true;                      ///< its input is the token itself, not a hidden layer
+  bool fixed = false;                            ///< learned with the model and never written
+  std::optional<double> initial = std::nullopt;  ///< what every element begins as; random without it
 };
 
 class FastWeightNetwork {
@@ -36,10 +39,18 @@ class FastWeightNetwork {
   /// `out`.
   virtual std::vector<MatrixShape> matrices(int64_t in, int64_t hidden, int64_t out) const = 0;
 
+  /// Which matrix gives the output: the one that is written where only one is.
+  virtual size_t output_matrix() const = 0;
+
   /// f_W(x): [B, H, T, in] -> [B, H, T, out].
   virtual at::Tensor apply(const Matrices& weights, const at::Tensor& x) const = 0;
 
-  /// Σ_t rate_t · (-∂L_t/∂W) for each matrix, given negative_gradient = -∂L_t/∂f(k_t).
+  /// φ(x) [B, H, T, F] where f_W(x) = W φ(x) with W the output matrix, and φ made of the others; undefined
+  /// where f has no such form.
+  virtual at::Tensor features(const Matrices& weights, const at::Tensor& x) const;
+
+  /// Σ_t rate_t · (-∂L_t/∂W) for each matrix, given negative_gradient = -∂L_t/∂f(k_t); undefined for a matrix
+  /// whose rate is undefined.
   virtual Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& negative_gradient,
                            const Matrices& rates) const = 0;
 

@@ -18,10 +18,11 @@ struct ScanInputs {
   at::Tensor q;     ///< [B, H, Tq, D]
   at::Tensor k;     ///< [B, H, Tk, D]
   at::Tensor v;     ///< [B, H, Tk, D_out]
-  Matrices rates;   ///< one per matrix, [B, H, Tk, 1 or in]
+  Matrices rates;   ///< one per matrix, [B, H, Tk, 1 or in]; undefined for matrices that are not written
   at::Tensor beta;  ///< [B, H, Tk, 1], undefined without momentum
   int64_t first_query = 0;
   int64_t first_key = 0;
+  Matrices initial_weights = {};  ///< [B, H, out, in]: what a schedule that restarts begins with again
 };
 
 /// What a layer's scan is made of.
@@ -31,6 +32,9 @@ struct FastWeightRule {
   UpdateRule update;
   bool recompute = false;  ///< hidden layers are computed again in the backward pass instead of being kept
 };
+
+/// A memory of this rule that has not seen anything.
+Memory start_memory(const FastWeightRule& rule, Matrices weights);
 
 /// Runs the schedule, leaves the memory as it is after the last step, and returns [B, H, Tq, D_out].
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,

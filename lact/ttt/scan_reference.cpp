@@ -8,7 +8,7 @@ namespace lact::ttt::reference {
 namespace {
 
 at::Tensor slice(const at::Tensor& x, Range range, int64_t first) {
-  return x.narrow(-2, range.begin - first, range.size());
+  return x.defined() ? x.narrow(-2, range.begin - first, range.size()) : x;
 }
 
 }  // namespace
@@ -19,12 +19,13 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
     const auto chunk = [&](const at::Tensor& x) { return slice(x, tokens, inputs.first_key); };
     Matrices rates;
     for (const auto& rate : inputs.rates) rates.push_back(chunk(rate));
-    const at::Tensor k = chunk(inputs.k);
-    const at::Tensor prediction =
-        rule.loss.needs_prediction() ? rule.network.apply(memory.weights, k) : at::Tensor();
-    const at::Tensor negative_gradient = rule.loss.negative_gradient(prediction, chunk(inputs.v));
-    write(memory, rule.update, rule.network.descent(memory.weights, k, negative_gradient, rates),
-          inputs.beta.defined() ? chunk(inputs.beta) : at::Tensor());
+    const at::Tensor k = chunk(inputs.k), v = chunk(inputs.v), beta = chunk(inputs.beta);
+    for (int64_t i = 0; i < rule.update.steps; ++i) {
+      const at::Tensor prediction =
+          rule.loss.needs_prediction() ? rule.network.apply(memory.weights, k) : at::Tensor();
+      const at::Tensor negative_gradient = rule.loss.negative_gradient(prediction, v);
+      write(memory, rule.update, rule.network.descent(memory.weights, k, negative_gradient, rates), beta);
+    }
   };
 
   std::vector<std::pair<Range, at::Tensor>> outputs;
@@ -46,6 +47,9 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
         break;
       case Operation::apply:
         apply(tokens);
+        break;
+      case Operation::restart:
+        memory = start_memory(rule, inputs.initial_weights);
         break;
     }
   }

@@ -38,11 +38,21 @@ void check_once(std::vector<Step> steps, const char* done) {
 
 }  // namespace
 
+bool restarts(const Schedule& schedule) {
+  return std::any_of(schedule.begin(), schedule.end(),
+                     [](const Step& step) { return step.operation == Operation::restart; });
+}
+
 void check_schedule(const Schedule& schedule, Range queries, Range keys) {
   Schedule reads, writes;
   for (const auto& step : schedule) {
     const Range tokens = step.tokens;
     const auto word = options::word_of(step.operation);
+    if (step.operation == Operation::restart) {
+      LACT_CHECK(tokens.empty(), "[schedule] restart [{}, {}) is not an empty range", tokens.begin,
+                 tokens.end);
+      continue;
+    }
     LACT_CHECK(!tokens.empty(), "[schedule] {} [{}, {}) is an empty range", word, tokens.begin, tokens.end);
     const auto check_inside = [&](Range whole, const char* what) {
       LACT_CHECK(whole.begin <= tokens.begin && tokens.end <= whole.end,
@@ -97,12 +107,26 @@ Schedule shifted_piece(int64_t begin, int64_t tokens, int64_t chunk) {
   return schedule;
 }
 
+Schedule packed_schedule(const std::vector<int64_t>& document_lengths, int64_t chunk) {
+  Schedule schedule;
+  int64_t begin = 0;
+  for (const int64_t length : document_lengths) {
+    if (begin > 0) schedule.push_back({Operation::restart, {begin, begin}});
+    for (const auto& [operation, tokens] : shifted_schedule(length, chunk)) {
+      schedule.push_back({operation, {begin + tokens.begin, begin + tokens.end}});
+    }
+    begin += length;
+  }
+  return schedule;
+}
+
 at::Tensor schedule_mask(const Schedule& schedule, int64_t tokens) {
   check_schedule(schedule, {0, tokens}, {0, tokens});
   at::Tensor mask = at::zeros({tokens, tokens}, at::kBool);
   at::Tensor written = at::zeros({tokens}, at::kBool);
   for (const auto& [operation, range] : schedule) {
     const auto update = [&, range = range] { written.slice(0, range.begin, range.end).fill_(true); };
+    if (operation == Operation::restart) written.fill_(false);
     if (operation == Operation::update || operation == Operation::update_then_apply) update();
     if (applies(operation))
       mask.slice(0, range.begin, range.end).copy_(written.expand({range.size(), tokens}));

@@ -13,15 +13,22 @@
 
 namespace lact::ttt {
 
-enum class Operation { update_then_apply, apply_then_update, update, apply };
-constexpr std::array<std::pair<Operation, std::string_view>, 4> enum_names(Operation) {
+/// restart: the memory is the initial one again, and what was written is forgotten; its range is empty and
+/// says where a document begins.
+enum class Operation { update_then_apply, apply_then_update, update, apply, restart };
+constexpr std::array<std::pair<Operation, std::string_view>, 5> enum_names(Operation) {
   return {{{Operation::update_then_apply, "update_then_apply"},
            {Operation::apply_then_update, "apply_then_update"},
            {Operation::update, "update_only"},
-           {Operation::apply, "apply_only"}}};
+           {Operation::apply, "apply_only"},
+           {Operation::restart, "restart"}}};
 }
-inline bool updates(Operation operation) { return operation != Operation::apply; }
-inline bool applies(Operation operation) { return operation != Operation::update; }
+inline bool updates(Operation operation) {
+  return operation != Operation::apply && operation != Operation::restart;
+}
+inline bool applies(Operation operation) {
+  return operation != Operation::update && operation != Operation::restart;
+}
 
 struct Step {
   Operation operation;
@@ -31,6 +38,8 @@ struct Step {
 
 /// Steps run in order. No token is written twice or read twice; a token that is never read gives zeros.
 using Schedule = std::vector<Step>;
+
+bool restarts(const Schedule& schedule);
 
 /// Throws unless every step lies in its positions and no token is read or written twice.
 /// Reads must lie in `queries`; writes in `keys`, which may begin earlier: tokens kept from an earlier call.
@@ -52,6 +61,9 @@ Schedule strided_schedule(int64_t tokens, int64_t chunk, int64_t stride, int64_t
 /// The tokens [begin, begin + tokens) of an endless shifted schedule. A chunk is written when its last token
 /// arrives, so that its first tokens may have come in earlier calls.
 Schedule shifted_piece(int64_t begin, int64_t tokens, int64_t chunk);
+
+/// Documents one after the other, each as a shifted schedule of its own that starts from the initial memory.
+Schedule packed_schedule(const std::vector<int64_t>& document_lengths, int64_t chunk);
 
 /// The equivalent attention mask, bool [T, T]: row i is true at j if the output of token i depends on what
 /// token j wrote.

@@ -1,6 +1,7 @@
 // How a direction computed from one chunk changes the fast weights (paper section 3.2 and appendix,
 // "Implementing momentum"): plain step, momentum, Muon, momentum + Muon; each with row norms put back to
-// where they began.
+// where they began. And what else can be done with it: several steps per chunk, uphill, one matrix alone, an
+// elastic anchor.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,6 +9,7 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "lact/ops/newton_schulz/newton_schulz.h"
 #include "lact/ttt/network.h"
@@ -21,6 +23,8 @@ struct Memory {
   Matrices initial_norms;  ///< row norms that updates restore; [B, H, out, 1]
   Matrices momentum;       ///< zero before the first update; empty without momentum
   Matrices accumulated;    ///< un-normalised weights, only with pre-norm
+  Matrices anchor;         ///< what an elastic anchor pulls to, and
+  Matrices importance;     ///< how much each element has moved lately; empty without an anchor
 };
 
 /// post: the stored weights are normalised after each update (paper).
@@ -39,6 +43,29 @@ constexpr std::array<std::pair<NormTarget, std::string_view>, 2> enum_names(Norm
   return {{{NormTarget::initial, "initial"}, {NormTarget::previous, "previous"}}};
 }
 
+/// all: every matrix that is not fixed. down: only the matrix that gives the output (of SwiGLU, down); the
+/// others stay as they began.
+enum class Written { all, down };
+constexpr std::array<std::pair<Written, std::string_view>, 2> enum_names(Written) {
+  return {{{Written::all, "all"}, {Written::down, "down"}}};
+}
+
+/// Pulls the stored weights back to a slow average of themselves, least where they move most (docs/maths.md).
+struct ElasticAnchor {
+  double pull = 0;
+  double importance_decay = 0.5;
+  double anchor_decay = 0.8;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("pull", pull,
+          "share of the way back to the anchor that an unimportant weight takes; 0 is no anchor");
+    field("importance_decay", importance_decay, "F <- decay F + (1 - decay) step²");
+    field("anchor_decay", anchor_decay, "anchor <- decay anchor + (1 - decay) weight");
+  }
+  bool operator==(const ElasticAnchor&) const = default;
+};
+
 struct UpdateRule {
   bool momentum = false;
   bool muon = false;
@@ -47,6 +74,10 @@ struct UpdateRule {
   NormTarget norm_target = NormTarget::initial;
   double norm_epsilon = 1e-5;
   bool detach_norm = false;
+  int64_t steps = 1;
+  bool ascent = false;
+  Written written = Written::all;
+  ElasticAnchor elastic;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -59,14 +90,22 @@ struct UpdateRule {
           "norms to restore: of the initial weights, or of the weights before this update");
     field("norm_epsilon", norm_epsilon, "added to a norm before dividing by it; the paper has 0");
     field("detach_norm", detach_norm, "no gradient through the target norms (authors' view synthesis)");
+    field("steps", steps, "steps that a chunk takes, each along the gradient where the one before has led");
+    field("ascent", ascent, "steps go uphill: the sign of the gradient is turned");
+    field("written", written, "all matrices, or only the one that gives the output: down");
+    field("elastic", elastic, "an anchor that the weights are pulled back to");
   }
   bool operator==(const UpdateRule&) const = default;
 };
 
-/// A memory that holds `weights` [B, H, out, in] and has not seen anything.
-Memory start_memory(const UpdateRule& rule, Matrices weights);
+/// For each matrix of the network, whether the rule writes it.
+std::vector<bool> written_matrices(const FastWeightNetwork& network, const UpdateRule& rule);
 
-/// Takes one step along `direction` (Σ_t rate_t · -∂L_t/∂W, one per matrix).
+/// A memory that holds `weights` [B, H, out, in] and has not seen anything. `written`: for each matrix; all
+/// without it.
+Memory start_memory(const UpdateRule& rule, Matrices weights, const std::vector<bool>& written = {});
+
+/// Takes one step along `direction` (Σ_t rate_t · -∂L_t/∂W, one per matrix; undefined: it stays as it is).
 /// beta [B, H, C, 1]: the chunk's per-token momentum, averaged here; undefined without momentum.
 void write(Memory& memory, const UpdateRule& rule, Matrices direction, const at::Tensor& beta);
 

@@ -34,13 +34,10 @@ inline models::LmConfig tiny_lm(int64_t chunk = 8, int64_t window = 5) {
 /// Every mixer of a language model, and a pattern of them.
 inline std::vector<models::MixerPattern> lm_mixers() {
   using models::MixerKind;
-  return {MixerKind::lact,
-          MixerKind::full,
-          MixerKind::window,
-          MixerKind::gla,
-          MixerKind::deltanet,
-          MixerKind::mamba2,
-          models::MixerPattern::parse("1 lact : 1 full")};
+  return {MixerKind::lact,     MixerKind::full,
+          MixerKind::window,   MixerKind::gla,
+          MixerKind::deltanet, MixerKind::mamba2,
+          MixerKind::ttt,      models::MixerPattern::parse("1 lact : 1 full")};
 }
 
 /// Every update rule and the other mixers.

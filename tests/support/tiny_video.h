@@ -11,9 +11,9 @@
 
 namespace lact::testing {
 
-inline constexpr models::MixerKind kVideoMixers[] = {models::MixerKind::lact,     models::MixerKind::window,
-                                                     models::MixerKind::full,     models::MixerKind::gla,
-                                                     models::MixerKind::deltanet, models::MixerKind::mamba2};
+inline constexpr models::MixerKind kVideoMixers[] = {
+    models::MixerKind::lact,     models::MixerKind::window, models::MixerKind::full, models::MixerKind::gla,
+    models::MixerKind::deltanet, models::MixerKind::mamba2, models::MixerKind::ttt};
 
 inline models::VideoConfig tiny_video(models::MixerKind mixer = models::MixerKind::lact) {
   models::VideoConfig config;

@@ -20,6 +20,7 @@ struct Case {
   int64_t batch = 2, heads = 3, tokens = 100, chunk = 40, in = 24, hidden = 40, out = 24;
   double rate = 0.3, scale = 1;
   Schedule schedule = {};
+  std::string loss = "dot_product";
 };
 
 struct FusedProblem {
@@ -78,7 +79,7 @@ Result run(const Case& c, FusedProblem p, const UpdateRule& rule, at::ScalarType
     const bool token = name == "q" || name == "k" || name == "v";
     *tensor = tensor->to(token ? type : matrix_type).detach().requires_grad_(true);
   }
-  const FastWeightRule whole = {network(c.network), loss("dot_product"), rule, recompute};
+  const FastWeightRule whole = {network(c.network), loss(c.loss), rule, recompute};
   Result result;
   result.memory = start_memory(rule, p.weights);
   if (fused_form) {
@@ -122,6 +123,27 @@ void expect_same(const Case& c, const UpdateRule& rule, at::ScalarType type, dou
   for (size_t i = 0; i < wanted.memory.weights.size(); ++i) {
     EXPECT_LT(error(found.memory.weights[i], wanted.memory.weights[i]), tolerance) << "memory " << i;
   }
+  for (size_t i = 0; i < wanted.memory.anchor.size(); ++i) {
+    EXPECT_LT(error(found.memory.anchor[i], wanted.memory.anchor[i]), tolerance) << "anchor " << i;
+    EXPECT_LT(error(found.memory.importance[i], wanted.memory.importance[i]), 2 * tolerance)
+        << "importance " << i;
+  }
+}
+
+/// What a rule can do besides momentum, Muon and norms.
+std::vector<std::pair<std::string, UpdateRule>> switched() {
+  UpdateRule steps, ascent, elastic, all;
+  steps.steps = 3;
+  ascent.ascent = true;
+  elastic.norm_placement = NormPlacement::none;
+  elastic.elastic.pull = 0.2;
+  all.momentum = all.muon = all.ascent = true;
+  all.steps = 2;
+  all.elastic.pull = 0.2;
+  UpdateRule accumulating = all;
+  accumulating.norm_placement = NormPlacement::pre;
+  return {{"plain", {}},        {"steps", steps}, {"ascent", ascent},
+          {"elastic", elastic}, {"all", all},     {"all, pre-norm", accumulating}};
 }
 
 constexpr double kSingle = 2e-4;
@@ -164,6 +186,36 @@ TEST_P(FusedScan, EveryRuleInBfloat16) {
       }
     }
   }
+}
+
+TEST_P(FusedScan, EveryOptionOfTheRuleWithBothLosses) {
+  for (const char* network_name : {"swiglu", "linear"}) {
+    for (const char* loss_name : {"dot_product", "squared_error"}) {
+      Case c;
+      c.network = network_name, c.loss = loss_name;
+      for (const auto& [name, rule] : switched()) {
+        SCOPED_TRACE(name + ", " + network_name + ", " + loss_name);
+        expect_same(c, rule, at::kFloat, 2 * kSingle, /*recompute=*/false, /*use_memory=*/true);
+        expect_same(c, rule, at::kFloat, 2 * kSingle, /*recompute=*/true);
+        if (!rule.muon) expect_same(c, rule, at::kBFloat16, 0.03);
+      }
+    }
+  }
+}
+
+TEST_P(FusedScan, SquaredErrorOfEveryOperationAndOddSizes) {
+  Case c = {.tokens = 63, .chunk = 20, .in = 7, .hidden = 11, .out = 5};
+  c.loss = "squared_error";
+  c.schedule = {{Operation::update, {0, 17}},
+                {Operation::apply, {20, 40}},
+                {Operation::apply_then_update, {40, 50}},
+                {Operation::update_then_apply, {50, 53}},
+                {Operation::update, {53, 60}}};
+  UpdateRule rule;
+  rule.steps = 2;
+  expect_same(c, rule, at::kFloat, kSingle);
+  c.network = "linear";
+  expect_same(c, rule, at::kFloat, kSingle);
 }
 
 TEST_P(FusedScan, LinearNetwork) {
@@ -275,7 +327,10 @@ TEST(FusedScanInputs, LeavesWhatItDoesNotKnowToTheReference) {
   const FastWeightRule plain = {network("swiglu"), loss("dot_product"), {}};
   EXPECT_TRUE(fits(p.inputs, plain, at::kFloat));
   EXPECT_FALSE(fits(p.inputs, plain, at::kDouble));
-  EXPECT_FALSE(fits(p.inputs, {network("swiglu"), loss("squared_error"), {}}, at::kFloat));
+  EXPECT_TRUE(fits(p.inputs, {network("swiglu"), loss("squared_error"), {}}, at::kFloat));
+  ScanInputs down_alone = p.inputs;
+  down_alone.rates[0] = down_alone.rates[2] = at::Tensor();
+  EXPECT_FALSE(fits(down_alone, plain, at::kFloat));
   ScanInputs channels = p.inputs;
   for (auto& rate : channels.rates) rate = rate.expand({-1, -1, -1, c.in});
   EXPECT_FALSE(fits(channels, plain, at::kFloat));

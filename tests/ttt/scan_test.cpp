@@ -273,7 +273,9 @@ TEST(Scan, MistakesGetASentence) {
                   "apply_only [0, 12) is out of range: the tokens are [0, 6)");
   EXPECT_SENTENCE(run(rule, {{Operation::apply, {0, 4}}, {Operation::apply, {2, 6}}}, problem),
                   "[0, 4) and [2, 6) overlap: a token is read twice");
-  EXPECT_SENTENCE(network("swigul"), "unknown fast-weight network \"swigul\"; known: linear, swiglu");
+  EXPECT_SENTENCE(network("swigul"),
+                  "unknown fast-weight network \"swigul\"; known: linear, swiglu, ttt_linear, "
+                  "ttt_mlp");
   EXPECT_SENTENCE(loss("mse"), "unknown fast-weight loss \"mse\"; known: dot_product, squared_error");
 }
 

@@ -51,8 +51,8 @@ std::vector<tasks::nvs::NamedNvs> load_models(const NvsEvalArguments& arguments,
     const data::FrameChoice frame = frame_for(arguments.frame, loaded);
     int64_t parameters = 0;
     for (const auto& weight : loaded.model->parameters()) parameters += weight.numel();
-    result.models.push_back({name, loaded.path, std::string(options::word_of(config.mixer)),
-                             std::string(options::word_of(frame)), parameters});
+    result.models.push_back(
+        {name, loaded.path, config.mixer.text(), std::string(options::word_of(frame)), parameters});
     models.push_back({name, loaded.model, frame});
   }
   return models;

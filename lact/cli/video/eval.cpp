@@ -51,8 +51,7 @@ std::vector<tasks::video::Loaded> load_videos(const VideoEvalArguments& argument
     if (!videos.empty()) check_comparable(video, videos.front());
     int64_t parameters = 0;
     for (const auto& weight : video.model->parameters()) parameters += weight.numel();
-    result.models.push_back(
-        {name, video.path, std::string(options::word_of(video.model->config().mixer)), parameters});
+    result.models.push_back({name, video.path, video.model->config().mixer.text(), parameters});
     videos.push_back(std::move(video));
   }
   return videos;

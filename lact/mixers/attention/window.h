@@ -20,6 +20,7 @@ class WindowAttention : public Core, public Caches, public nn::Recomputes {
 
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) override;
+  bool takes_documents() const override { return true; }
 
  private:
   Heads heads_;

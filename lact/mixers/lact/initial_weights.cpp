@@ -15,12 +15,14 @@ InitialWeights::InitialWeights(const std::vector<MatrixShape>& shapes, int64_t n
     nn::init_fan_in(tensor, gain);
     return tensor;
   };
-  for (const auto& [name, out, in, reads_tokens] : shapes) {
+  for (const auto& [name, out, in, reads_tokens, fixed, initial] : shapes) {
     LACT_CHECK(out > 0 && in > 0, "[initial_weights] {} is {} x {}, expected at least 1 x 1", name, out, in);
     Matrix matrix;
     if (options.rank > 0 && reads_tokens) {
       matrix.left = parameter(name + "_left", out, options.rank, options.gain);
       matrix.right = parameter(name + "_right", options.rank, in, options.gain);
+    } else if (initial) {
+      matrix.full = register_parameter(name, at::full({num_heads, out, in}, *initial));
     } else {
       // The gain of a low-rank layer belongs to its factors; its full matrix keeps the plain rule.
       matrix.full = parameter(name, out, in, options.rank > 0 ? 1.0 : options.gain);

@@ -29,7 +29,7 @@ void join(LactState& state, ScanInputs& inputs) {
   inputs.k = append_tokens(state.k, inputs.k, 2);
   inputs.v = append_tokens(state.v, inputs.v, 2);
   for (size_t i = 0; i < inputs.rates.size(); ++i) {
-    inputs.rates[i] = append_tokens(state.rates[i], inputs.rates[i], 2);
+    if (inputs.rates[i].defined()) inputs.rates[i] = append_tokens(state.rates[i], inputs.rates[i], 2);
   }
   if (inputs.beta.defined()) inputs.beta = append_tokens(state.beta, inputs.beta, 2);
 }
@@ -40,7 +40,9 @@ void keep(LactState& state, int64_t first_key, int64_t first) {
   const int64_t count = state.first - first_key;
   drop_tokens(state.k, count, 2);
   drop_tokens(state.v, count, 2);
-  for (auto& rate : state.rates) drop_tokens(rate, count, 2);
+  for (auto& rate : state.rates) {
+    if (rate.defined()) drop_tokens(rate, count, 2);
+  }
   if (state.beta.defined()) drop_tokens(state.beta, count, 2);
 }
 
@@ -49,6 +51,7 @@ void keep(LactState& state, int64_t first_key, int64_t first) {
 void LactState::visit(StateVisitor& visitor, const std::string& prefix) {
   const auto each = [&](const std::string& name, Matrices& matrices, int64_t token_dim) {
     for (size_t i = 0; i < matrices.size(); ++i) {
+      if (!matrices[i].defined()) continue;
       visitor.tensor(fmt::format("{}{}{}", prefix, name, i), matrices[i], token_dim);
     }
   };
@@ -56,6 +59,8 @@ void LactState::visit(StateVisitor& visitor, const std::string& prefix) {
   each("initial_norms", memory.initial_norms, -1);
   each("momentum", memory.momentum, -1);
   each("accumulated", memory.accumulated, -1);
+  each("anchor", memory.anchor, -1);
+  each("importance", memory.importance, -1);
   visitor.tensor(prefix + "k", k, 2);
   visitor.tensor(prefix + "v", v, 2);
   each("rates", rates, 2);
@@ -76,6 +81,7 @@ Lact::Lact(int64_t model_dim, const LactConfig& config)
 
   shapes_ = rule_.network.matrices(head_dim_, hidden, head_dim_);
   for (const auto& shape : shapes_) {
+    if (shape.fixed) continue;
     LACT_CHECK(config.rate_channels == 1 || config.rate_channels == shape.in,
                "[lact] rate_channels is {}, expected 1 or the {} input channels of {}", config.rate_channels,
                shape.in, shape.name);
@@ -86,7 +92,8 @@ Lact::Lact(int64_t model_dim, const LactConfig& config)
   const auto linear = [&](const char* name, int64_t out, bool bias) {
     return register_module(name, std::make_shared<nn::Linear>(model_dim, out, bias));
   };
-  const auto matrices = int64_t(shapes_.size());
+  written_ = written_matrices(rule_.network, config.update);
+  const int64_t matrices = std::count(written_.begin(), written_.end(), true);
   rate_ = linear("rate", matrices * config.num_heads * config.rate_channels, config.rate_bias);
   if (config.update.momentum) momentum_ = linear("momentum", config.num_heads, true);
   output_.emplace(*this, model_dim, config.num_heads, head_dim_,
@@ -96,12 +103,14 @@ Lact::Lact(int64_t model_dim, const LactConfig& config)
 
 std::unique_ptr<State> Lact::initial_state(int64_t batch) {
   auto state = std::make_unique<LactState>();
-  state->memory = start_memory(config_.update, initial_weights_->forward(batch));
+  state->memory = start_memory(rule_, initial_weights_->forward(batch));
   const auto no_tokens = [&](int64_t channels) {
     return at::empty({batch, config_.num_heads, 0, channels}, rate_->weight.options()).detach();
   };
   state->k = state->v = no_tokens(head_dim_);
-  state->rates.assign(shapes_.size(), no_tokens(config_.rate_channels));
+  for (const bool written : written_) {
+    state->rates.push_back(written ? no_tokens(config_.rate_channels) : at::Tensor());
+  }
   if (momentum_) state->beta = no_tokens(1);
   return state;
 }
@@ -113,6 +122,7 @@ at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& a
   ScanInputs inputs = written(in, layout, checkpointing);
   inputs.q = prepare(in.q, layout, checkpointing);
   inputs.first_query = layout.begin;
+  if (restarts(layout.schedule)) inputs.initial_weights = initial_weights_->forward(in.x.size(0));
   join(state, inputs);
   const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
   checkpointing.free_until_backward_of(read);
@@ -204,14 +214,18 @@ nn::ActivationCheckpointing::Function Lact::preparation(const SequenceLayout& la
 
 // rate = softplus(Linear(x) + softplus⁻¹(base_rate)); x in float32 or wider.
 Matrices Lact::rates(const at::Tensor& x) const {
-  const auto matrices = int64_t(shapes_.size());
+  const int64_t matrices = std::count(written_.begin(), written_.end(), true);
   const at::Tensor raw = rate_->forward(x) + inverse_softplus(config_.base_rate);
   const bool by_head = config_.rate_order == RateOrder::by_head;
   const at::Tensor all =
       at::softplus(raw).unflatten(-1, {by_head ? config_.num_heads : matrices,
                                        by_head ? matrices : config_.num_heads, config_.rate_channels});
-  Matrices rates;
-  for (const auto& rate : all.unbind(by_head ? 3 : 2)) rates.push_back(rate.transpose(1, 2));
+  const auto each = all.unbind(by_head ? 3 : 2);
+  Matrices rates(written_.size());
+  size_t next = 0;
+  for (size_t i = 0; i < rates.size(); ++i) {
+    if (written_[i]) rates[i] = each[next++].transpose(1, 2);
+  }
   return rates;
 }
 

@@ -101,6 +101,7 @@ class Lact : public SetCore, public nn::Recomputes {
 
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) override;
+  bool takes_documents() const override { return true; }
 
   void collect(const Projected& in, const SequenceLayout& layout, State& state) override;
   void write_collected(State& state) override;
@@ -122,12 +123,14 @@ class Lact : public SetCore, public nn::Recomputes {
   at::Tensor prepare(const at::Tensor& qk, const SequenceLayout& layout,
                      nn::ActivationCheckpointing& checkpointing) const;
   nn::ActivationCheckpointing::Function preparation(const SequenceLayout& layout, at::Device device) const;
-  Matrices rates(const at::Tensor& x) const;  ///< [B, H, T, rate_channels] each
+  /// [B, H, T, rate_channels] for each matrix that is written
+  Matrices rates(const at::Tensor& x) const;
 
   LactConfig config_;
   int64_t head_dim_;
   FastWeightRule rule_;
   std::vector<MatrixShape> shapes_;
+  std::vector<bool> written_;  ///< for each matrix
   std::shared_ptr<InitialWeights> initial_weights_;
   std::shared_ptr<nn::Linear> rate_, momentum_;
   std::optional<HeadOutput> output_;

@@ -12,6 +12,7 @@ namespace {
 
 /// It has converged to rounding long before.
 constexpr int64_t kMostNewtonSchulzSteps = 100;
+constexpr int64_t kMostInnerSteps = 64;
 
 /// An epsilon that is not in use may be 0.
 void check_epsilon(const std::string& path, double value, bool used) {
@@ -39,33 +40,27 @@ void check_update(const std::string& path, const ttt::UpdateRule& update) {
              kMostNewtonSchulzSteps);
   check_not_negative(path + ".newton_schulz.epsilon", update.newton_schulz.epsilon);
   check_not_negative(path + ".norm_epsilon", update.norm_epsilon);
+  check_size(path + ".steps", update.steps, kMostInnerSteps);
+  const auto check_share = [&](const char* name, double value) {
+    LACT_CHECK(value >= 0 && value <= 1, "[config] {}.elastic.{} is {}, expected 0 to 1", path, name, value);
+  };
+  check_share("pull", update.elastic.pull);
+  check_share("importance_decay", update.elastic.importance_decay);
+  check_share("anchor_decay", update.elastic.anchor_decay);
 }
 
-void check_memory(const std::string& path, int64_t model_dim, const ttt::LactConfig& config) {
-  check_heads(path + ".num_heads", config.num_heads, model_dim);
-  const int64_t width = model_dim / config.num_heads;
-  const double hidden = double(width) * config.hidden_multiple;
-  LACT_CHECK(hidden >= 1 && hidden <= double(kMostChannels),
-             "[config] {}.hidden_multiple is {}, which gives a head of width {} no possible hidden width",
-             path, config.hidden_multiple, width);
-  const auto matrices = ttt::network(config.network).matrices(width, int64_t(hidden), width);
-  ttt::loss(config.loss);  // throws for an unknown name
-  for (const auto& matrix : matrices) {
-    LACT_CHECK(config.rate_channels == 1 || config.rate_channels == matrix.in,
-               "[config] {}.rate_channels is {}, expected 1 or the {} input channels of {}", path,
-               config.rate_channels, matrix.in, matrix.name);
-  }
+/// What does not depend on the model.
+void check_memory_numbers(const std::string& path, const ttt::LactConfig& config) {
+  check_size(path + ".num_heads", config.num_heads);
+  check_positive(path + ".hidden_multiple", config.hidden_multiple);
+  check_size(path + ".rate_channels", config.rate_channels);
+  ttt::network(config.network);  // throws for an unknown name
+  ttt::loss(config.loss);
   // Also where they are not in use.
   check_not_negative(path + ".rope.base", config.rope.base);
   LACT_CHECK(config.rope_heads >= 0 && config.rope_heads <= kMostChannels,
              "[config] {}.rope_heads is {}, expected 0 (as many as num_heads) to {}", path, config.rope_heads,
              kMostChannels);
-  const auto& steps = config.prepare_qk;
-  if (std::find(steps.begin(), steps.end(), ttt::Preparation::rope) != steps.end()) {
-    const int64_t heads = config.rope_heads == 0 ? config.num_heads : config.rope_heads;
-    check_heads(path + ".rope_heads", heads, model_dim);
-    check_rope(path + ".rope", heads, model_dim, config.rope);
-  }
   LACT_CHECK(config.initial_weights.rank >= 0 && config.initial_weights.rank <= kMostChannels,
              "[config] {}.initial_weights.rank is {}, expected 0 (full) or more", path,
              config.initial_weights.rank);
@@ -75,6 +70,28 @@ void check_memory(const std::string& path, int64_t model_dim, const ttt::LactCon
   check_not_negative(path + ".output_norm_epsilon", config.output_norm_epsilon);
   check_not_negative(path + ".output_factor", config.output_factor);
   check_update(path + ".update", config.update);
+}
+
+void check_memory(const std::string& path, int64_t model_dim, const ttt::LactConfig& config) {
+  check_memory_numbers(path, config);
+  check_heads(path + ".num_heads", config.num_heads, model_dim);
+  const int64_t width = model_dim / config.num_heads;
+  const double hidden = double(width) * config.hidden_multiple;
+  LACT_CHECK(hidden >= 1 && hidden <= double(kMostChannels),
+             "[config] {}.hidden_multiple is {}, which gives a head of width {} no possible hidden width",
+             path, config.hidden_multiple, width);
+  for (const auto& matrix : ttt::network(config.network).matrices(width, int64_t(hidden), width)) {
+    if (matrix.fixed) continue;
+    LACT_CHECK(config.rate_channels == 1 || config.rate_channels == matrix.in,
+               "[config] {}.rate_channels is {}, expected 1 or the {} input channels of {}", path,
+               config.rate_channels, matrix.in, matrix.name);
+  }
+  const auto& steps = config.prepare_qk;
+  if (std::find(steps.begin(), steps.end(), ttt::Preparation::rope) != steps.end()) {
+    const int64_t heads = config.rope_heads == 0 ? config.num_heads : config.rope_heads;
+    check_heads(path + ".rope_heads", heads, model_dim);
+    check_rope(path + ".rope", heads, model_dim, config.rope);
+  }
 }
 
 /// What the recurrences of tokens in their order have in common.
@@ -151,7 +168,12 @@ void check_layer(const std::string& path, int64_t model_dim, const MixerPattern&
                  const HybridLayerConfig& config) {
   check_projection(path + ".projection", config.projection);
   check_attention(path + ".attention", model_dim, config.attention);
-  if (mixer.has(MixerKind::lact)) check_memory(path + ".memory", model_dim, config.memory);
+  const auto check = [&](const char* name, MixerKind kind, const ttt::LactConfig& memory) {
+    mixer.has(kind) ? check_memory(path + name, model_dim, memory)
+                    : check_memory_numbers(path + name, memory);
+  };
+  check(".memory", MixerKind::lact, config.memory);
+  check(".ttt", MixerKind::ttt, config.ttt);
   check_recurrence(path + ".gla", config.gla, model_dim, mixer.has(MixerKind::gla));
   check_size(path + ".gla.gate_rank", config.gla.gate_rank);
   check_positive(path + ".gla.gate_divisor", config.gla.gate_divisor);

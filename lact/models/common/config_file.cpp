@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "lact/io/atomic_file.h"
+#include "lact/ttt/update_rule.h"
 
 namespace lact::models {
 
@@ -18,6 +19,18 @@ options::Json without_unused(const options::Json& parts, const std::string& mixe
     if (!later || mixer.find(key) != std::string::npos) used[key] = value;
   }
   return used;
+}
+
+/// Without switches of the update rule that earlier versions did not have, where they are off.
+void leave_out_unset_switches(options::Json& config) {
+  if (!config.is_object()) return;
+  if (const auto update = config.find("update"); update != config.end()) {
+    const options::Json unset = options::write(ttt::UpdateRule{});
+    for (const char* name : {"steps", "ascent", "written", "elastic"}) {
+      if (update->contains(name) && (*update)[name] == unset[name]) update->erase(name);
+    }
+  }
+  for (auto& item : config.items()) leave_out_unset_switches(item.value());
 }
 
 std::string config_path(const std::string& folder) {
@@ -60,6 +73,7 @@ options::Json in_todays_words(options::Json config) {
 std::string fingerprinted_text(options::Json config, bool had_mixer) {
   const std::string mixer = config["mixer"].get<std::string>();
   config = without_unused(config, mixer);
+  leave_out_unset_switches(config);
   if (!had_mixer && (mixer == "lact" || mixer == "window")) config.erase("mixer");
   if (!config.contains("layer")) return config.dump();
   options::Json layer = options::Json::object();

@@ -29,7 +29,8 @@ CostPart attention_cost(std::string name, int64_t model_dim, const attention::At
 
 /// Rates, momentum, output scale and output norm.
 CostPart gate_cost(int64_t model_dim, const ttt::LactConfig& config) {
-  const auto matrices = int64_t(matrix_shapes(model_dim, config).size());
+  const auto written = ttt::written_matrices(ttt::network(config.network), config.update);
+  const int64_t matrices = std::count(written.begin(), written.end(), true);
   std::vector<CostPart> parts = {
       linear_cost("rate", model_dim, matrices * config.num_heads * config.rate_channels, config.rate_bias)};
   if (config.update.momentum) parts.push_back(linear_cost("momentum", model_dim, config.num_heads, true));
@@ -58,6 +59,8 @@ std::vector<CostPart> core_cost(int64_t model_dim, MixerKind kind, const HybridL
   switch (kind) {
     case MixerKind::lact:
       return lact_cost(model_dim, config.memory, around);
+    case MixerKind::ttt:
+      return lact_cost(model_dim, config.ttt, around);
     case MixerKind::gla:
       return recurrent_cost(model_dim, config.gla);
     case MixerKind::deltanet:
@@ -90,26 +93,33 @@ FastWeightCost fast_weight_cost(int64_t model_dim, const ttt::LactConfig& config
   FastWeightCost cost;
   cost.head_dim = head_width(model_dim, config.num_heads);
   const int64_t rank = config.initial_weights.rank;
-  double iteration = 0;
+  double iteration = 0, elements = 0;
+  const auto written = ttt::written_matrices(ttt::network(config.network), config.update);
   for (const auto& shape : matrix_shapes(model_dim, config)) {
     const bool low_rank = rank > 0 && shape.reads_tokens;
     if (cost.num_matrices == 0) cost.hidden_dim = shape.out;
-    cost.state += config.num_heads * shape.out * shape.in;
+    const bool is_written = written[size_t(cost.num_matrices)];
+    elements += double(config.num_heads * shape.out * shape.in);
+    if (is_written) cost.state += config.num_heads * shape.out * shape.in;
     cost.parameters += config.num_heads * (low_rank ? rank * (shape.out + shape.in) : shape.out * shape.in);
     ++cost.num_matrices;
-    iteration += double(config.num_heads) * newton_schulz_flops(shape.out, shape.in);
+    if (is_written) iteration += double(config.num_heads) * newton_schulz_flops(shape.out, shape.in);
   }
   // A loss that looks at f(k) needs it computed: one pass more.
-  const double passes =
-      ttt::network(config.network).descent_passes() + (ttt::loss(config.loss).needs_prediction() ? 1 : 0);
-  cost.update_flops = passes * 2 * double(cost.state);
-  cost.apply_flops = 2 * double(cost.state);
-  if (config.update.muon) cost.muon_flops = double(config.update.newton_schulz.steps) * iteration;
+  // Where only the output's matrix is written, nothing goes back through it: each is multiplied once.
+  const bool one = config.update.written == ttt::Written::down;
+  const double passes = (one ? 1 : ttt::network(config.network).descent_passes()) +
+                        (ttt::loss(config.loss).needs_prediction() ? 1 : 0);
+  const auto steps = double(config.update.steps);
+  cost.update_flops = steps * passes * 2 * elements;
+  cost.apply_flops = 2 * elements;
+  if (config.update.muon) cost.muon_flops = steps * double(config.update.newton_schulz.steps) * iteration;
   return cost;
 }
 
 FastWeightCost fast_weight_cost(int64_t model_dim, MixerKind kind, const HybridLayerConfig& config) {
-  return kind == MixerKind::lact ? fast_weight_cost(model_dim, config.memory) : FastWeightCost{};
+  if (kind == MixerKind::lact) return fast_weight_cost(model_dim, config.memory);
+  return kind == MixerKind::ttt ? fast_weight_cost(model_dim, config.ttt) : FastWeightCost{};
 }
 
 CostPart linear_cost(std::string name, int64_t in, int64_t out, bool bias) {

@@ -25,6 +25,8 @@ std::shared_ptr<Core> make_core(MixerKind kind, int64_t model_dim, const HybridL
       return std::make_shared<recurrent::DeltaNet>(model_dim, config.deltanet);
     case MixerKind::mamba2:
       return std::make_shared<recurrent::Mamba2>(model_dim, config.mamba2);
+    case MixerKind::ttt:
+      return std::make_shared<ttt::Lact>(model_dim, config.ttt);
     default:
       fail("[mixer] {} is no memory beside a window", options::word_of(kind));
   }

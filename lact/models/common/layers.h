@@ -5,7 +5,7 @@
 #include "lact/mixers/attention/full.h"
 #include "lact/mixers/attention/window.h"
 #include "lact/mixers/hybrid.h"
-#include "lact/mixers/lact/lact.h"
+#include "lact/mixers/lact/original_ttt.h"
 #include "lact/mixers/projection.h"
 #include "lact/mixers/recurrent/deltanet.h"
 #include "lact/mixers/recurrent/gla.h"
@@ -25,6 +25,7 @@ struct HybridLayerConfig {
   recurrent::GlaConfig gla;
   recurrent::DeltaNetConfig deltanet;
   recurrent::Mamba2Config mamba2;
+  ttt::LactConfig ttt = ttt::original_ttt(4);
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -35,6 +36,7 @@ struct HybridLayerConfig {
     field("gla", gla, "gated linear attention: mixer gla");
     field("deltanet", deltanet, "the delta rule: mixer deltanet");
     field("mamba2", mamba2, "Mamba-2 in the paper's simplified form: mixer mamba2");
+    field("ttt", ttt, "test-time training as it was before large chunks: mixer ttt");
   }
   bool operator==(const HybridLayerConfig&) const = default;
 };

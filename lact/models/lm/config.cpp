@@ -16,6 +16,9 @@ HybridLayerConfig lm_layer(int64_t attention_heads, int64_t memory_heads) {
   layer.rescaled = Rescaled::memory;
   layer.gla.num_heads = memory_heads;
   layer.deltanet.num_heads = layer.mamba2.num_heads = attention_heads;
+  layer.ttt = ttt::original_ttt(attention_heads);
+  layer.ttt.rope = rope;
+  layer.ttt.output_scale = OutputScale::per_head;
 
   auto& memory = layer.memory;
   memory.num_heads = memory_heads;
@@ -44,7 +47,7 @@ void LmConfig::check() const {
   check_size("num_layers", num_layers, kMostLayers);
   check_mixer("a language model", mixer, num_layers,
               {MixerKind::lact, MixerKind::full, MixerKind::window, MixerKind::gla, MixerKind::deltanet,
-               MixerKind::mamba2});
+               MixerKind::mamba2, MixerKind::ttt});
   check_layer("layer", model_dim, mixer, layer);
   check_feed_forward("feed_forward", feed_forward);
   check_norm("norm", norm);
@@ -55,7 +58,9 @@ void LmConfig::check() const {
 }
 
 int64_t LmConfig::unseen_tokens() const {
-  return mixer.has(MixerKind::lact) ? std::max<int64_t>(0, chunk_size - window_size) : 0;
+  return mixer.has(MixerKind::lact) || mixer.has(MixerKind::ttt)
+             ? std::max<int64_t>(0, chunk_size - window_size)
+             : 0;
 }
 
 void warn_of_unseen_tokens(const LmConfig& config, const std::string& place) {

@@ -9,11 +9,13 @@
 namespace lact::models {
 
 /// The authors' layer: rotary embedding of base 10⁶ in both branches, momentum + Muon, low-rank initial fast
-/// weights. Of the other mixers, GLA has the memory's heads, DeltaNet and Mamba-2 the attention's.
+/// weights. Of the other mixers, GLA has the memory's heads, DeltaNet, Mamba-2 and the
+/// original TTT the attention's.
 HybridLayerConfig lm_layer(int64_t attention_heads, int64_t memory_heads);
 
 inline constexpr const char* kMixerHelp =
-    "lact, gla, deltanet or mamba2 (each beside window attention), window (attention alone) or full (causal "
+    "lact, ttt, gla, deltanet or mamba2 (each beside window attention), window (attention alone) or full "
+    "(causal "
     "attention to the whole text); or a pattern of layers such as 3 lact : 1 full";
 
 /// Hidden width of the SwiGLU feed-forward: two thirds of four times the model width, rounded up to a

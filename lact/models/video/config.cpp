@@ -31,6 +31,11 @@ HybridLayerConfig video_layer(int64_t attention_heads, int64_t memory_heads, dou
   layer.rescaled = Rescaled::memory;
   layer.gla.num_heads = memory_heads;
   layer.deltanet.num_heads = layer.mamba2.num_heads = attention_heads;
+  layer.ttt = ttt::original_ttt(attention_heads);
+  layer.ttt.rope = rope;
+  layer.ttt.output_norm_epsilon = 1e-6;
+  layer.ttt.output_scale = OutputScale::per_token;
+  layer.ttt.zero_output_scale = true;
   layer.gla.output = layer.deltanet.output =
       layer.mamba2.output = {.norm_epsilon = 1e-6, .scale = OutputScale::per_token, .zero_scale = true};
 
@@ -60,7 +65,7 @@ void VideoConfig::check() const {
   check_size("num_layers", num_layers, kMostLayers);
   check_mixer("a video model", mixer, num_layers,
               {MixerKind::lact, MixerKind::full, MixerKind::window, MixerKind::gla, MixerKind::deltanet,
-               MixerKind::mamba2});
+               MixerKind::mamba2, MixerKind::ttt});
   check_layer("layer", model_dim, mixer, layer);
   LACT_CHECK(
       layer.projection.conv_width == 0,

@@ -54,7 +54,7 @@ struct VideoConfig {
     field("num_layers", num_layers, "blocks");
     field("mixer", mixer,
           "what a chunk knows of earlier ones: the last through window attention, all through a memory "
-          "(lact, gla, "
+          "(lact, ttt, gla, "
           "deltanet, mamba2); only the last (window); all, through block-causal attention (full); or a "
           "pattern of "
           "layers such as 3 lact : 1 full");

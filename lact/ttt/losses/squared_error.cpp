@@ -11,6 +11,7 @@ namespace {
 class SquaredError final : public FastWeightLoss {
  public:
   bool needs_prediction() const override { return true; }
+  bool negative_gradient_is_residual() const override { return true; }
   at::Tensor negative_gradient(const at::Tensor& prediction, const at::Tensor& v) const override {
     return v - prediction;
   }

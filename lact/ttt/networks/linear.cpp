@@ -13,9 +13,13 @@ class Linear final : public FastWeightNetwork {
     return {{"weight", out, in}};
   }
 
+  size_t output_matrix() const override { return 0; }
+
   at::Tensor apply(const Matrices& weights, const at::Tensor& x) const override {
     return linear_apply(weights.at(0), x);
   }
+
+  at::Tensor features(const Matrices& /*weights*/, const at::Tensor& x) const override { return x; }
 
   Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& negative_gradient,
                    const Matrices& rates) const override {

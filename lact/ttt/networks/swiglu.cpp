@@ -16,8 +16,14 @@ class Swiglu final : public FastWeightNetwork {
     return {{"gate", hidden, in}, {"down", out, hidden, /*reads_tokens=*/false}, {"up", hidden, in}};
   }
 
+  size_t output_matrix() const override { return 1; }
+
   at::Tensor apply(const Matrices& weights, const at::Tensor& x) const override {
     return swiglu_apply(named(weights), x);
+  }
+
+  at::Tensor features(const Matrices& weights, const at::Tensor& x) const override {
+    return swiglu_hidden(named(weights), x);
   }
 
   Matrices descent(const Matrices& weights, const at::Tensor& k, const at::Tensor& negative_gradient,

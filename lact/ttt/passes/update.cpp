@@ -41,6 +41,13 @@ ops::fused::NewtonSchulzPrecision newton_schulz_precision(const UpdatePrecision&
   return {precision.bf16 && kernels::multiplies_pairs(), precision.bf16 ? at::kBFloat16 : at::kFloat};
 }
 
+/// F ← a F + (1 - a) s²; returns λ (1 - F / max F).
+at::Tensor elastic_pull(const ElasticAnchor& elastic, at::Tensor& importance, const at::Tensor& along) {
+  constexpr double kSmallest = 1e-30;
+  importance = at::addcmul(elastic.importance_decay * importance, along, along, 1 - elastic.importance_decay);
+  return elastic.pull * (1 - importance / importance.amax({1, 2}, /*keepdim=*/true).clamp_min(kSmallest));
+}
+
 void add(at::Tensor& sum, const at::Tensor& term) { sum = sum.defined() ? sum + term : term; }
 
 }  // namespace
@@ -51,10 +58,10 @@ UpdateTape step(FlatMemory& memory, const UpdateRule& rule, const PerMatrix& dir
   tape.decay = decay;
   for (size_t i = 0; i < direction.size(); ++i) {
     // M ← mean(β) M + g
-    at::Tensor moment = direction[i];
+    at::Tensor moment = rule.ascent ? -direction[i] : direction[i];
     if (rule.momentum) {
       tape.momentum_before.push_back(memory.momentum[i]);
-      moment = at::addcmul(direction[i], memory.momentum[i], decay.view({-1, 1, 1}));
+      moment = at::addcmul(moment, memory.momentum[i], decay.view({-1, 1, 1}));
       memory.momentum[i] = moment;
     }
     at::Tensor along = moment;
@@ -68,8 +75,19 @@ UpdateTape step(FlatMemory& memory, const UpdateRule& rule, const PerMatrix& dir
 
     const bool accumulates = rule.norm_placement == NormPlacement::pre;
     const at::Tensor stored = accumulates ? memory.accumulated[i] : memory.weights[i];
+    const bool elastic = rule.elastic.pull > 0;
+    if (elastic) {
+      // (stored + s) - pull (stored + s - anchor), as a step
+      const at::Tensor pull = elastic_pull(rule.elastic, memory.importance[i], along);
+      along = at::addcmul(along, pull, stored + along - memory.anchor[i], -1);
+      tape.pulls.push_back(pull);
+    }
+    const auto move_anchor = [&](const at::Tensor& now) {
+      if (elastic) memory.anchor[i] = at::lerp(now, memory.anchor[i], rule.elastic.anchor_decay);
+    };
     if (rule.norm_placement == NormPlacement::none) {
       memory.weights[i] = stored + along;
+      move_anchor(memory.weights[i]);
       continue;
     }
     at::Tensor target = memory.initial_norms[i];
@@ -87,6 +105,7 @@ UpdateTape step(FlatMemory& memory, const UpdateRule& rule, const PerMatrix& dir
     });
     memory.weights[i] = weight;
     if (accumulates) memory.accumulated[i] = moved;
+    move_anchor(accumulates ? moved : weight);
     tape.norms.push_back(norms);
     tape.targets.push_back(target);
   }
@@ -118,6 +137,7 @@ DirectionGradients step_backward(MemoryGradients& gradients, const UpdateRule& r
              extra.defined() ? at_row(extra, row) : nullptr, to_row(moved_gradient, row),
              target_gradient.data_ptr<float>() + row});
       });
+      if (rule.elastic.pull > 0) moved_gradient = moved_gradient - moved_gradient * tape.pulls[i];
       if (rule.norm_target == NormTarget::initial) {
         add(gradients.initial_norms[i], target_gradient);
         stored_gradient = moved_gradient;
@@ -130,6 +150,8 @@ DirectionGradients step_backward(MemoryGradients& gradients, const UpdateRule& r
         }
       }
       if (accumulates) gradients.weights[i] = at::Tensor();
+    } else if (rule.elastic.pull > 0 && moved_gradient.defined()) {
+      moved_gradient = stored_gradient = moved_gradient - moved_gradient * tape.pulls[i];
     }
 
     at::Tensor moment_gradient = moved_gradient;
@@ -149,7 +171,9 @@ DirectionGradients step_backward(MemoryGradients& gradients, const UpdateRule& r
         later = moment_gradient * tape.decay.view({-1, 1, 1});
       }
     }
-    if (moment_gradient.defined()) result.direction.push_back(moment_gradient.contiguous());
+    if (moment_gradient.defined()) {
+      result.direction.push_back((rule.ascent ? -moment_gradient : moment_gradient).contiguous());
+    }
   }
   return result;
 }

@@ -10,6 +10,7 @@ namespace lact::ttt::fused {
 /// A memory with all heads of the batch in one dimension, [heads, out, in] float32; norms [heads, out].
 struct FlatMemory {
   PerMatrix weights, initial_norms, momentum, accumulated;
+  PerMatrix anchor, importance;  ///< constants to the backward pass
 };
 
 /// What the backward pass of one update needs.
@@ -20,6 +21,7 @@ struct UpdateTape {
   PerMatrix iterates;        ///< of Newton-Schulz, if they are kept
   PerMatrix momentum_before;
   PerMatrix stored_before;  ///< only if their norms are the targets
+  PerMatrix pulls;          ///< of an elastic anchor: the share of the way back to it
   at::Tensor decay;         ///< [heads]
 };
 

@@ -57,7 +57,7 @@ TEST(LmMixers, GreedyTokensOfDecodingAreThoseOfTheWholeText) {
 
 /// What a layer of this mixer lets a token know of a text.
 at::Tensor predicted(MixerKind kind, const SequenceLayout& layout) {
-  if (kind == MixerKind::lact) return layout_mask(layout);
+  if (kind == MixerKind::lact || kind == MixerKind::ttt) return layout_mask(layout);
   if (kind == MixerKind::window) return ops::window_mask(layout.window, layout.tokens);
   return ops::window_mask(full_window(layout), layout.tokens);
 }
@@ -137,7 +137,7 @@ TEST(LmMixers, AFolderOfAnEarlierVersionLoads) {
   save_lm(folder / "model", *model);
   auto json = options::read_json_file(folder / "model/config.json");
   json["model"].erase("mixer");
-  for (const char* later : {"gla", "deltanet", "mamba2"}) json["model"]["layer"].erase(later);
+  for (const char* later : {"gla", "deltanet", "mamba2", "ttt"}) json["model"]["layer"].erase(later);
   json["model"]["layer"]["memory_kind"] = "none";
   write_file(folder / "model/config.json", json.dump());
   const auto again = load_lm(folder / "model");

@@ -22,19 +22,25 @@ bool keeps_cheap_ones(nn::Recompute recompute) {
 }
 
 /// Activations that the backward pass needs of the fast weights of one block, in elements.
-double fast_weight_activations(const models::LmConfig& model, double length, nn::Recompute recompute) {
+double fast_weight_activations(const models::LmConfig& model, const ttt::LactConfig& memory, double length,
+                               nn::Recompute recompute) {
   const auto width = double(model.model_dim);
-  const auto cost = models::fast_weight_cost(model.model_dim, models::MixerKind::lact, model.layer);
+  const auto cost = models::fast_weight_cost(model.model_dim, memory);
   // What was read, and the hidden layers of reading and writing.
   const double hidden_layers = recompute == nn::Recompute::memory ? 0 : 5;
-  double elements = length * width * (1 + hidden_layers * model.layer.memory.hidden_multiple);
+  double elements = length * width * (1 + hidden_layers * memory.hidden_multiple);
   // Scaled and prepared q and k, v, a float32 copy of the input, the normed output.
   if (keeps_cheap_ones(recompute)) elements += length * 8 * width;
   const double updates = std::ceil(length / double(model.chunk_size)) - 1;
-  const double per_update = model.layer.memory.update.muon && recompute != nn::Recompute::memory
-                                ? 6 + 5 * double(model.layer.memory.update.newton_schulz.steps)
+  const double per_update = memory.update.muon && recompute != nn::Recompute::memory
+                                ? 6 + 5 * double(memory.update.newton_schulz.steps)
                                 : 6;
   return elements + updates * per_update * double(cost.state);
+}
+
+bool remembers_by_token(models::MixerKind kind) {
+  using models::MixerKind;
+  return kind == MixerKind::gla || kind == MixerKind::deltanet || kind == MixerKind::mamba2;
 }
 
 /// Activations of one block that the backward pass needs, in elements for a sequence of `length` tokens.
@@ -50,7 +56,14 @@ double block_activations(const models::LmConfig& model, models::MixerKind kind, 
     const double seen = kind == models::MixerKind::full ? length : double(model.window_size);
     elements += length * double(model.layer.attention.num_heads) * 2 * 2 * std::min(length, seen);
   }
-  if (kind == models::MixerKind::lact) elements += fast_weight_activations(model, length, recompute);
+  if (kind == models::MixerKind::lact) {
+    elements += fast_weight_activations(model, model.layer.memory, length, recompute);
+  } else if (kind == models::MixerKind::ttt) {
+    elements += fast_weight_activations(model, model.layer.ttt, length, recompute);
+  } else if (remembers_by_token(kind)) {
+    // Prepared q, k, v, gates, what was read.
+    elements += length * 5 * width;
+  }
   return elements;
 }
 
