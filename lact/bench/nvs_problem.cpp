@@ -7,6 +7,7 @@
 
 #include "lact/bench/optimizer_step.h"
 #include "lact/models/common/state_file.h"
+#include "lact/ops/dispatch/paths.h"
 #include "lact/ops/images/rays.h"
 
 namespace lact::bench {
@@ -137,8 +138,11 @@ NvsProblem::NvsProblem(const NvsShape& shape)
 
 std::unique_ptr<models::NvsState> NvsProblem::reconstruct(at::ScalarType type) const {
   model_->set_compute_type(type);
+  models::ReconstructOptions options;
+  // The reference form of attention makes all scores of a piece at once.
+  if (!ops::fused_paths()) options.piece_tokens = 2048;
   return model_->reconstruct(images_.narrow(0, 0, inputs_).unbind(0), intrinsics_.narrow(0, 0, inputs_),
-                             camera_to_world_.narrow(0, 0, inputs_));
+                             camera_to_world_.narrow(0, 0, inputs_), options);
 }
 
 at::Tensor NvsProblem::render(const models::NvsState& state, at::ScalarType type) const {
