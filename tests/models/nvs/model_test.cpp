@@ -148,16 +148,19 @@ TEST(NvsModel, BranchesOfDeepModelsBeginSmall) {
   }
 }
 
-TEST(NvsModel, TheOrderOfInputViewsDoesNotMatter) {
+TEST(NvsModel, TheOrderOfInputViewsMattersToARecurrenceAlone) {
   for (const auto& [name, config] : all_mixers()) {
+    const bool ordered = config.mixer.has(MixerKind::mamba2);
     const auto model = make_precise_nvs(config);
     const TinyScene scene = tiny_scene(5, 8, 8, at::kDouble);
     const TinyScene shuffled = scene.part(at::tensor({2, 0, 3, 1}, at::kLong));
     const TinyScene target = scene.part(at::arange(4, 5));
     const at::Tensor in_order = render_all(*model, *read(*model, scene.part(at::arange(4))), target);
-    EXPECT_LT(difference(render_all(*model, *read(*model, shuffled), target), in_order), 1e-9) << name;
-    EXPECT_LT(difference(forward_of(*model, scene.part(at::tensor({2, 0, 3, 1, 4}, at::kLong)), 1), in_order),
-              1e-9)
+    const at::Tensor otherwise = render_all(*model, *read(*model, shuffled), target);
+    EXPECT_EQ(difference(otherwise, in_order) < 1e-9, !ordered) << name;
+    EXPECT_LT(
+        difference(forward_of(*model, scene.part(at::tensor({2, 0, 3, 1, 4}, at::kLong)), 1), otherwise),
+        1e-9)
         << name;
     // And they do matter.
     EXPECT_GT(difference(render_all(*model, *read(*model, scene.part(at::arange(3))), target), in_order),
@@ -203,7 +206,9 @@ TEST(NvsModel, InputViewsMayHaveDifferentSizes) {
       const auto state = model->reconstruct(images, at::stack(intrinsics), at::stack(poses));
       return render_all(*model, *state, scene.part(at::arange(1)));
     };
-    EXPECT_LT(difference(views({0, 1, 2, 3}), views({0, 2, 1, 3})), 1e-9);
+    const at::Tensor mixed = views({0, 1, 2, 3}), sorted = views({0, 2, 1, 3});
+    EXPECT_TRUE(at::isfinite(mixed).all().item<bool>());
+    if (mixer != MixerKind::mamba2) EXPECT_LT(difference(mixed, sorted), 1e-9);
   }
 }
 
