@@ -50,6 +50,18 @@ const std::vector<Area>& areas() {
        "token must\n"
        "read. A model that fits into the cache may exceed it. Seconds are those of one token.",
        bench::bench_decode},
+      {"nvs", "View synthesis: reading a scene, rendering a view, training step",
+       "Counted: the products of a good implementation: the last block is written alone, a view is read "
+       "alone.\n"
+       "A training step is three forward passes. A shape is the preset, input views and their side in "
+       "pixels.",
+       bench::bench_nvs},
+      {"video", "Video: denoising a chunk, writing a clean one, training step",
+       "Counted: the model's own operations (lact info) with the chunks that are really seen; a training "
+       "step is\n"
+       "three forward passes. A shape is the preset, the tokens of a chunk and the chunks before it (of the "
+       "clip, in training).",
+       bench::bench_video},
       {"chunks", "Throughput against chunk size, the paper's figure 1a",
        "Counted: 54 D F operations per token, forward and backward; Newton-Schulz is not, it is what small "
        "chunks "

@@ -190,7 +190,7 @@ TEST(Switchboard, GradientsMatchFiniteDifferences) {
   at::manual_seed(2);
   for (const auto& rule : switched_rules()) {
     SCOPED_TRACE(rule.name);
-    const SwitchedProblem problem = switched_problem(rule, 6);
+    const SwitchedProblem problem = switched_problem(rule, 4);
     Constants constants;
     Matrices left;
     plain_scan(rule, problem, 2, left, constants);
@@ -211,7 +211,7 @@ TEST(Switchboard, GradientsMatchFiniteDifferences) {
       if (rule.update.momentum) p.inputs.beta = x[next++];
       if (!at::GradMode::is_enabled()) return plain_scan(rule, p, 2, left, constants);
       Memory memory = start_memory(whole(rule), p.weights);
-      return reference::scan(whole(rule), read_then_write(6, 2), p.inputs, memory);
+      return reference::scan(whole(rule), read_then_write(4, 2), p.inputs, memory);
     };
     expect_gradients(run, inputs, 1e-4);
   }

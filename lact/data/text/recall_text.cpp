@@ -146,6 +146,8 @@ class RecallSequences : public TokenSource {
     const auto document = encoder_.document(mix(seed_, uint64_t(index)), length);
     std::copy(document.tokens.begin(), document.tokens.end(), out);
   }
+  std::vector<int64_t> document_begins(int64_t /*index*/, int64_t /*length*/) const override { return {}; }
+
   int64_t num_sequences(int64_t) const override { return 0; }
 
  private:

@@ -21,26 +21,52 @@ class Row : public TokenSource {
 
   int64_t num_sequences(int64_t length) const override { return size_ / length; }
 
- protected:
-  void check(int64_t length) const {
-    LACT_CHECK(size_ >= length, "[data] the text has {} tokens, fewer than one sequence of {}", size_,
-               length);
+  void sequence(int64_t index, int64_t length, int64_t* out) const override {
+    for_each_part(index, length, [&](TokenRange part) {
+      tokens_->copy(part.begin, part.size(), out);
+      out += part.size();
+    });
   }
 
-  /// Tokens [begin, begin + count) of the row.
-  void copy(int64_t begin, int64_t count, int64_t* out) const {
-    auto range = size_t(std::upper_bound(begins_.begin(), begins_.end(), begin) - begins_.begin()) - 1;
-    for (; count > 0; ++range) {
-      const int64_t from = ranges_[range].begin + (begin - begins_[range]);
-      const int64_t part = std::min(count, ranges_[range].end - from);
-      tokens_->copy(from, part, out);
-      begin += part, count -= part, out += part;
-    }
+  std::vector<int64_t> document_begins(int64_t index, int64_t length) const override {
+    std::vector<int64_t> found;
+    int64_t place = 0;
+    const auto& documents = tokens_->documents();
+    for_each_part(index, length, [&](TokenRange part) {
+      // What follows from elsewhere is another document, even if it is the rest of one.
+      if (place > 0) found.push_back(place);
+      auto document = std::upper_bound(documents.begin(), documents.end(), part.begin,
+                                       [](int64_t at, const TokenRange& d) { return at < d.begin; });
+      for (; document != documents.end() && document->begin < part.end; ++document) {
+        found.push_back(place + document->begin - part.begin);
+      }
+      place += part.size();
+    });
+    return found;
   }
+
+ protected:
+  /// Where in the row a sequence begins.
+  virtual int64_t place_of(int64_t index, int64_t length) const = 0;
 
   int64_t size_ = 0;
 
  private:
+  /// Calls body(part of the array) for what makes up a sequence.
+  template <class Body>
+  void for_each_part(int64_t index, int64_t length, const Body& body) const {
+    LACT_CHECK(size_ >= length, "[data] the text has {} tokens, fewer than one sequence of {}", size_,
+               length);
+    int64_t begin = place_of(index, length), count = length;
+    auto range = size_t(std::upper_bound(begins_.begin(), begins_.end(), begin) - begins_.begin()) - 1;
+    for (; count > 0; ++range) {
+      const int64_t from = ranges_[range].begin + (begin - begins_[range]);
+      const int64_t part = std::min(count, ranges_[range].end - from);
+      body(TokenRange{from, from + part});
+      begin += part, count -= part;
+    }
+  }
+
   std::shared_ptr<TokenArray> tokens_;
   std::vector<TokenRange> ranges_;
   std::vector<int64_t> begins_;  // of each range in the row
@@ -49,9 +75,10 @@ class Row : public TokenSource {
 class Consecutive : public Row {
  public:
   using Row::Row;
-  void sequence(int64_t index, int64_t length, int64_t* out) const override {
-    check(length);
-    copy(index % num_sequences(length) * length, length, out);
+
+ private:
+  int64_t place_of(int64_t index, int64_t length) const override {
+    return index % num_sequences(length) * length;
   }
 };
 
@@ -79,17 +106,16 @@ class Shuffled : public Row {
   Shuffled(std::shared_ptr<TokenArray> tokens, std::vector<TokenRange> ranges, uint64_t seed)
       : Row(std::move(tokens), std::move(ranges)), seed_(seed) {}
 
-  void sequence(int64_t index, int64_t length, int64_t* out) const override {
-    check(length);
+ private:
+  int64_t place_of(int64_t index, int64_t length) const override {
     const int64_t count = num_sequences(length), epoch = index / count;
     const uint64_t seed = mix(seed_, uint64_t(epoch));
     // What the cut leaves over is given to the front in another share each epoch.
     const int64_t slack = size_ - count * length;
     const int64_t offset = Random(seed).below(slack + 1);
-    copy(offset + permuted(index % count, count, seed) * length, length, out);
+    return offset + permuted(index % count, count, seed) * length;
   }
 
- private:
   uint64_t seed_;
 };
 

@@ -17,6 +17,9 @@ class TokenSource {
   /// Writes `length` tokens of sequence `index` to `out`.
   virtual void sequence(int64_t index, int64_t length, int64_t* out) const = 0;
 
+  /// Where in (0, length) of sequence `index` a document begins, in order.
+  virtual std::vector<int64_t> document_begins(int64_t index, int64_t length) const = 0;
+
   /// Different sequences of this length; 0 if there is no end to them.
   virtual int64_t num_sequences(int64_t length) const = 0;
 };

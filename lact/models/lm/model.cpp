@@ -103,8 +103,21 @@ at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
 }
 
 at::Tensor LanguageModel::hidden(const at::Tensor& ids, std::vector<at::Tensor>* between_blocks) {
-  at::Tensor x = embed(ids);
-  const SequenceLayout layout = causal_layout(ids.size(1), config_.chunk_size, config_.window_size);
+  const at::Tensor x = embed(ids);
+  return through_blocks(x, causal_layout(ids.size(1), config_.chunk_size, config_.window_size),
+                        between_blocks);
+}
+
+at::Tensor LanguageModel::hidden_of_documents(const at::Tensor& ids, const std::vector<int64_t>& lengths) {
+  const at::Tensor x = embed(ids);
+  const SequenceLayout layout = packed_layout(lengths, config_.chunk_size, config_.window_size);
+  LACT_CHECK(ids.size(1) == layout.tokens, "[lm] there are {} tokens but the documents have {}", ids.size(1),
+             layout.tokens);
+  return through_blocks(x, layout, nullptr);
+}
+
+at::Tensor LanguageModel::through_blocks(at::Tensor x, const SequenceLayout& layout,
+                                         std::vector<at::Tensor>* between_blocks) {
   for (const auto& block : blocks_) {
     if (between_blocks != nullptr) between_blocks->push_back(x);
     const auto run = [block, layout](const at::Tensor& input) { return block->forward(input, layout); };

@@ -51,6 +51,10 @@ class LanguageModel : public torch::nn::Module {
   /// Whole texts from the learned initial state: ids [B, T] -> hidden states [B, T, M], normed for the head.
   at::Tensor hidden(const at::Tensor& ids, std::vector<at::Tensor>* between_blocks = nullptr);
 
+  /// Several texts in one row, each as it is alone: ids [B, T], where every row holds documents of these
+  /// lengths, T tokens in all.
+  at::Tensor hidden_of_documents(const at::Tensor& ids, const std::vector<int64_t>& lengths);
+
   /// hidden states -> logits [..., vocabulary], float32 or wider.
   at::Tensor logits(const at::Tensor& hidden) const;
 
@@ -66,6 +70,9 @@ class LanguageModel : public torch::nn::Module {
 
  private:
   at::Tensor embed(const at::Tensor& ids) const;
+  /// Embeddings [B, T, M] of whole texts through all blocks and the norm.
+  at::Tensor through_blocks(at::Tensor x, const SequenceLayout& layout,
+                            std::vector<at::Tensor>* between_blocks);
   at::Tensor by_embeddings(const at::Tensor& hidden) const;
 
   LmConfig config_;

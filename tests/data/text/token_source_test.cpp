@@ -90,5 +90,31 @@ TEST_F(TokenSourceTest, RangesAreOneRow) {
   }
 }
 
+TEST_F(TokenSourceTest, DocumentsBeginWhereTheArrayOrTheRowSaysSo) {
+  lact::testing::write_file(
+      folder_ / "d.jsonl",
+      "{\"text\": \"aaa\"}\n{\"text\": \"bb\"}\n{\"text\": \"cccc\"}\n{\"text\": \"d\"}\n");
+  // aaa.bb.cccc.d.
+  const auto array = open_corpus(*byte_tokenizer(), {{folder_ / "d.jsonl"}, folder_ / "cache", {}});
+  ASSERT_EQ(array->size(), 14);
+  const auto whole = consecutive_sequences(array, {{0, 14}});
+  EXPECT_EQ(whole->document_begins(0, 14), (std::vector<int64_t>{4, 7, 12}));
+  EXPECT_EQ(whole->document_begins(0, 7), (std::vector<int64_t>{4}));
+  EXPECT_EQ(whole->document_begins(1, 7), (std::vector<int64_t>{5})) << "it begins with a document";
+  EXPECT_EQ(whole->document_begins(1, 5), (std::vector<int64_t>{2}));
+  // Parts of one document that do not touch are two.
+  const auto parts = consecutive_sequences(array, {{0, 2}, {7, 9}, {10, 14}});
+  EXPECT_EQ(parts->document_begins(0, 8), (std::vector<int64_t>{2, 4, 6}));
+  const auto shuffled = shuffled_sequences(array, {{0, 14}}, 3);
+  for (int64_t i = 0; i < 20; ++i) {
+    const auto tokens = sequence(*shuffled, i, 6);
+    std::vector<int64_t> wanted;
+    for (int64_t t = 1; t < 6; ++t) {
+      if (tokens[size_t(t - 1)] == 0) wanted.push_back(t);
+    }
+    EXPECT_EQ(shuffled->document_begins(i, 6), wanted);
+  }
+}
+
 }  // namespace
 }  // namespace lact::data

@@ -84,6 +84,8 @@ void Run::check() const {
   model.check();
   data.check();
   batches.check();
+  LACT_CHECK(!batches.pack_documents || !data.data.empty(),
+             "[train] --pack-documents needs --data: the built-in text has no documents");
   training.check();
 }
 

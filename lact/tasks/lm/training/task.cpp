@@ -44,14 +44,38 @@ at::Tensor TrainingTask::read(const data::TokenSource& source, int64_t first, in
   return ids;
 }
 
-at::Tensor TrainingTask::mean_loss(const at::Tensor& ids) {
+at::Tensor TrainingTask::mean_loss(const data::TokenSource& source, int64_t first, int64_t count) {
+  const at::Tensor ids = read(source, first, count);
+  if (batches_.pack_documents) return mean_loss_of_documents(source, first, ids);
   const int64_t length = batches_.length;
   const at::Tensor hidden = model_->hidden(ids.narrow(1, 0, length));
   return models::next_token_losses(*model_, hidden, ids.narrow(1, 1, length)).mean();
 }
 
+// All rows become one: their ends are ends of documents too. The last token of a document has no next one.
+at::Tensor TrainingTask::mean_loss_of_documents(const data::TokenSource& source, int64_t first,
+                                                const at::Tensor& ids) {
+  const int64_t length = batches_.length, rows = ids.size(0);
+  std::vector<int64_t> lengths;
+  const at::Tensor counted = at::ones({rows, length});
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t begin = 0;
+    for (const int64_t next : source.document_begins(first + row, length + 1)) {
+      counted[row][next - 1] = 0;
+      if (next == length) break;
+      lengths.push_back(next - begin);
+      begin = next;
+    }
+    lengths.push_back(length - begin);
+  }
+  const at::Tensor hidden = model_->hidden_of_documents(ids.narrow(1, 0, length).reshape({1, -1}), lengths);
+  const at::Tensor losses =
+      models::next_token_losses(*model_, hidden, ids.narrow(1, 1, length).reshape({1, -1}));
+  return (losses * counted.view({1, -1})).sum() / std::max(1.0, counted.sum().item<double>());
+}
+
 at::Tensor TrainingTask::loss(int64_t batch) {
-  return mean_loss(read(*sources_.train, batch * batches_.batch, batches_.batch));
+  return mean_loss(*sources_.train, batch * batches_.batch, batches_.batch);
 }
 
 double mean_flops(const models::LmConfig& model, int64_t length) {
@@ -72,7 +96,7 @@ std::map<std::string, double> TrainingTask::validate() {
   double sum = 0;
   for (int64_t first = 0; first < count; first += batches_.batch) {
     const int64_t rows = std::min(batches_.batch, count - first);
-    sum += mean_loss(read(*sources_.valid, first, rows)).item<double>() * double(rows);
+    sum += mean_loss(*sources_.valid, first, rows).item<double>() * double(rows);
   }
   return {{"loss", sum / double(count)}};
 }

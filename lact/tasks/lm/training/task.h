@@ -14,12 +14,16 @@ struct Batches {
   int64_t batch = 8;
   int64_t length = 1024;
   int64_t valid_sequences = 16;
+  bool pack_documents = false;
 
   template <class Visitor>
   void visit(Visitor&& field) {
     field("batch", batch, "sequences of a batch");
     field("length", length, "tokens of a sequence");
     field("valid_sequences", valid_sequences, "sequences of a validation");
+    field("pack_documents", pack_documents,
+          "the documents of a sequence know nothing of each other: no memory, attention or loss across their "
+          "ends");
   }
   bool operator==(const Batches&) const = default;
 
@@ -52,7 +56,9 @@ class TrainingTask : public train::Task {
  private:
   /// [batch, length + 1]
   at::Tensor read(const data::TokenSource& source, int64_t first, int64_t count) const;
-  at::Tensor mean_loss(const at::Tensor& ids);
+  /// Of `count` sequences from `first` on.
+  at::Tensor mean_loss(const data::TokenSource& source, int64_t first, int64_t count);
+  at::Tensor mean_loss_of_documents(const data::TokenSource& source, int64_t first, const at::Tensor& ids);
 
   std::shared_ptr<models::LanguageModel> model_;
   Sources sources_;

@@ -1,9 +1,13 @@
 #include "lact/tasks/lm/training/run.h"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
+#include "lact/models/lm/loss.h"
+#include "lact/models/lm/presets.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
 
@@ -63,6 +67,56 @@ TEST_F(LmSourcesOfDocuments, EndsMayBeLeftOut) {
   EXPECT_EQ(open_sources(options_, 1).train->num_sequences(1), 30 * 8);
   options_.format.text_field = "text";
   EXPECT_SENTENCE(open_sources(options_, 1), "one.jsonl: line 1: the field \"text\" is a number");
+}
+
+TEST_F(LmSourcesOfDocuments, PackedDocumentsHaveTheLossOfDocumentsApart) {
+  options_.valid_share = 0;
+  const Sources sources = open_sources(options_, 1);
+  models::LmConfig config = models::lm_tiny();
+  config.vocabulary_size = sources.tokenizer->vocabulary_size();
+  config.num_layers = 2;
+  config.chunk_size = 4, config.window_size = 4;
+  at::manual_seed(1);
+  const auto model = std::make_shared<models::LanguageModel>(config);
+  Batches batches = {.batch = 3, .length = 31, .valid_sequences = 1, .pack_documents = true};
+  TrainingTask task(model, sources, batches);
+  at::NoGradGuard no_grad;
+  const double found = task.loss(2).item<double>();
+
+  double sum = 0;
+  int64_t count = 0;
+  for (int64_t row = 6; row < 9; ++row) {
+    std::vector<int64_t> tokens(32);
+    sources.train->sequence(row, 32, tokens.data());
+    // Every document ends with a zero.
+    std::vector<std::vector<int64_t>> documents(1);
+    for (const int64_t token : tokens) {
+      documents.back().push_back(token);
+      if (token == 0) documents.emplace_back();
+    }
+    for (const auto& document : documents) {
+      const auto length = int64_t(document.size()) - 1;
+      if (length < 1) continue;
+      const at::Tensor ids = at::tensor(document, at::kLong).unsqueeze(0);
+      sum +=
+          models::next_token_losses(*model, model->hidden(ids.narrow(1, 0, length)), ids.narrow(1, 1, length))
+              .sum()
+              .item<double>();
+      count += length;
+    }
+  }
+  EXPECT_NEAR(found, sum / double(count), 1e-4);
+
+  batches.pack_documents = false;
+  TrainingTask across(model, sources, batches);
+  EXPECT_GT(std::abs(across.loss(2).item<double>() - found), 1e-3);
+}
+
+TEST(LmRun, PackingNeedsDocuments) {
+  lm::Run run;
+  run.model = models::lm_tiny();
+  run.batches.pack_documents = true;
+  EXPECT_SENTENCE(run.check(), "--pack-documents needs --data");
 }
 
 TEST(LmDataOptions, ThoseOfAnEarlierRunHaveNoFormat) {
