@@ -1,6 +1,7 @@
 """PyTorch, asked by `lact bench`: reads one JSON request per line, answers with one line.
 
-{"op": "ttt" | "attention" | "prefill" | "train" | "decode", "precision": "bf16" | "f32", ...sizes...}
+{"op": "ttt" | "attention" | "prefill" | "train" | "decode" | "nvs_reconstruct" | "nvs_render" | "nvs_train",
+ "precision": "bf16" | "f32", ...sizes...}
     -> {"seconds": s}                           one run
     -> {"extra_memory_mb": m}                   with "memory": true
     -> {"norms": [...]}                         with "norms": true: of the output and every gradient, to compare
@@ -21,10 +22,11 @@ import torch.nn.functional as F  # noqa: E402
 
 import attention  # noqa: E402
 import lm  # noqa: E402
+import nvs  # noqa: E402
 import ttt  # noqa: E402
 
 OPS = {"ttt": ttt.Ttt, "attention": attention.Attention, "prefill": lm.Prefill, "train": lm.Train,
-       "decode": lm.Decode}
+       "decode": lm.Decode, "nvs_reconstruct": nvs.Reconstruct, "nvs_render": nvs.Render, "nvs_train": nvs.Train}
 
 
 def status(name):

@@ -19,10 +19,12 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "lact/base/error.h"
@@ -153,6 +155,14 @@ void read(const Json& json, T& value, const std::string& path = "") {
     value = json.template get<bool>();
   } else if constexpr (std::integral<T>) {
     if (!json.is_number_integer()) wrong_value(path, json, "a whole number");
+    // From 2^63 to 2^64 a JSON number is an unsigned one, which would become negative.
+    const bool fits = json.is_number_unsigned() ? std::in_range<T>(json.template get<uint64_t>())
+                                                : std::in_range<T>(json.template get<int64_t>());
+    if (!fits) {
+      wrong_value(path, json,
+                  fmt::format("a whole number from {} to {}", std::numeric_limits<T>::min(),
+                              std::numeric_limits<T>::max()));
+    }
     value = json.template get<T>();
   } else if constexpr (std::floating_point<T>) {
     if (!json.is_number()) wrong_value(path, json, "a number");

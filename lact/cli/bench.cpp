@@ -50,11 +50,29 @@ const std::vector<Area>& areas() {
        "token must\n"
        "read. A model that fits into the cache may exceed it. Seconds are those of one token.",
        bench::bench_decode},
+      {"nvs", "View synthesis: reading a scene, rendering a view, training step",
+       "Counted: the products of a good implementation: the last block is written alone, a view is read "
+       "alone.\n"
+       "A training step is three forward passes. A shape is the preset, input views and their side in "
+       "pixels.",
+       bench::bench_nvs},
+      {"video", "Video: denoising a chunk, writing a clean one, training step",
+       "Counted: the model's own operations (lact info) with the chunks that are really seen; a training "
+       "step is\n"
+       "three forward passes. A shape is the preset, the tokens of a chunk and the chunks before it (of the "
+       "clip, in training).",
+       bench::bench_video},
       {"chunks", "Throughput against chunk size, the paper's figure 1a",
        "Counted: 54 D F operations per token, forward and backward; Newton-Schulz is not, it is what small "
        "chunks "
        "suffer from.",
        bench::bench_chunks, true},
+      {"mixers", "One layer of every mixer of a text against its length, the paper's baselines",
+       "Forward, training step and decoding of one layer of equal width, without the feed-forward network; "
+       "seconds "
+       "of\n"
+       "decoding are those of one token behind so many others.",
+       bench::bench_mixers, true},
       {"million", "One layer over 1,048,576 tokens in one chunk, forward and backward, with its memory",
        "Counted: as ttt, and the projections.", bench::bench_million},
       {"profile", "Where a training step goes, part by part",
@@ -71,7 +89,8 @@ void add_options(CLI::App& verb, BenchArguments& arguments, bool plots) {
   verb.add_option("--record", arguments.record, "Also write machine, command and results to this JSON file")
       ->check(output_file_in_new_folder());
   if (plots)
-    verb.add_option("-o,--output", arguments.output, "Draw throughput against chunk size into this SVG file")
+    verb.add_option("-o,--output", arguments.output,
+                    "Draw the figures into this SVG file; several areas add their names to it")
         ->check(output_file_in_new_folder());
 }
 

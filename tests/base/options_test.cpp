@@ -76,6 +76,24 @@ TEST(Options, RealConfigsRoundTrip) {
   EXPECT_EQ(copy, config);
 }
 
+TEST(Options, WholeNumbersThatDoNotFitAreRefusedAndNeverWrap) {
+  EXPECT_EQ(parsed(R"({"inner": {"count": 9223372036854775807}})").inner.count, INT64_MAX);
+  EXPECT_EQ(parsed(R"({"inner": {"count": -9223372036854775808}})").inner.count, INT64_MIN);
+  for (const char* number : {"9223372036854775808", "18446744073709551615"}) {
+    EXPECT_SENTENCE(parsed(fmt::format(R"({{"inner": {{"count": {}}}}})", number)),
+                    fmt::format("inner.count is {}, expected a whole number from -9223372036854775808 to "
+                                "9223372036854775807",
+                                number));
+  }
+  EXPECT_SENTENCE(parsed(R"({"sizes": [1, 18446744073709551616]})"), "sizes.1 is 1.8446744073709552e+19");
+  int32_t narrow = 5;
+  EXPECT_SENTENCE(read(Json(int64_t(1) << 31), narrow, "narrow"), "to 2147483647");
+  uint64_t seed = 5;
+  EXPECT_SENTENCE(read(Json(-1), seed, "seed"), "seed is -1, expected a whole number from 0 to");
+  read(Json(UINT64_MAX), seed);
+  EXPECT_EQ(seed, UINT64_MAX);
+}
+
 TEST(Options, UnknownKeysNameTheNearestRealOne) {
   EXPECT_SENTENCE(parsed(R"({"inner": {"cuont": 4}})"),
                   "unknown option inner.cuont; did you mean inner.count?");

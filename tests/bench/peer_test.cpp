@@ -8,6 +8,7 @@
 
 #include "lact/base/error.h"
 #include "lact/bench/lm_problem.h"
+#include "lact/bench/nvs_problem.h"
 #include "lact/bench/session.h"
 #include "lact/bench/ttt_problem.h"
 #include "support/places.h"
@@ -124,6 +125,27 @@ TEST_F(RealPeer, HasAModelOfTheSameSize) {
   for (const auto& norm : answer.at("norms")) theirs += norm.get<double>() * norm.get<double>();
   for (const auto& parameter : make_model(config)->parameters()) ours += double(parameter.numel());
   EXPECT_NEAR(theirs, ours, 0.5);
+}
+
+TEST_F(RealPeer, HasAViewSynthesisModelOfTheSameSize) {
+  NvsShape shape = {"quick", {}, 2, 1, 16};
+  shape.config.patch_size = 4;
+  shape.config.model_dim = 32;
+  shape.config.num_layers = 2;
+  shape.config.attention = models::nvs_attention(2);
+  shape.config.feed_forward.hidden_dim = 64;
+  double ours = 0;
+  for (const auto& parameter : NvsProblem(shape).model().parameters()) ours += double(parameter.numel());
+  for (const char* op : {"nvs_reconstruct", "nvs_render", "nvs_train"}) {
+    options::Json request = nvs_peer_request(shape, op);
+    request["precision"] = "f32";
+    EXPECT_GT(peer_->ask(request).at("seconds").get<double>(), 0) << op;
+    request["norms"] = true;
+    double theirs = 0;
+    const options::Json answer = peer_->ask(request);
+    for (const auto& norm : answer.at("norms")) theirs += norm.get<double>() * norm.get<double>();
+    EXPECT_NEAR(theirs, ours, 0.5);
+  }
 }
 
 }  // namespace

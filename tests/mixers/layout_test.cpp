@@ -114,6 +114,46 @@ TEST(Layout, FullAttentionOfVideoAndViewsSeesWhatAStateKeeps) {
   EXPECT_SENTENCE(full_window(views), "there are none");
 }
 
+TEST(Layout, ARecurrenceKnowsWhatItPassedOver) {
+  const auto expect = [](const SequenceLayout& layout, const std::vector<std::string>& rows) {
+    const at::Tensor mask = recurrence_mask(layout);
+    ASSERT_EQ(mask.size(0), int64_t(rows.size()));
+    for (int64_t i = 0; i < layout.tokens; ++i) {
+      std::string row;
+      for (int64_t j = 0; j < layout.tokens; ++j) row += mask[i][j].item<bool>() ? '#' : '.';
+      EXPECT_EQ(row, rows[size_t(i)]) << "token " << i;
+    }
+  };
+  expect(causal_layout(3, 2, 1), {"#..", "##.", "###"});
+  // Two input views and a target, two tokens each; the target only reads.
+  expect(views_layout(2, 1, 2), {"####..", "####..", "####..", "####..", "####..", "####.."});
+  expect(views_layout(0, 1, 2), {"..", ".."});
+  // n1 n1' c1 n2 n2': a noisy chunk is forgotten, a clean one is not.
+  expect(interleaved_layout(2, {1, 1, 2}, 2),
+         {"#.........", "##........", "..#.......", "..##......", "....#.....", "....##....",  //
+          "....###...", "....####..", "....##..#.", "....##..##"});
+  // Neighbours are one set.
+  SequenceLayout layout = views_layout(2, 0, 1);
+  layout.stretches = {{{0, 1}}, {{1, 2}}};
+  expect(layout, {"##", "##"});
+  EXPECT_SENTENCE(recurrence_mask(causal_piece(3, 2, 2, 2)), "this piece begins at token 3");
+}
+
+TEST(Layout, FullAttentionSeesOnlyWhatIsWrittenWhereWritesLeaveGaps) {
+  SequenceLayout layout = views_layout(1, 5, 2);
+  for (const std::vector<int64_t>& order : {std::vector<int64_t>{8, 0, 4}, {4, 0, 8, 6}, {0, 4, 2, 10}}) {
+    layout.schedule.clear();
+    layout.stretches.clear();
+    for (const int64_t begin : order) {
+      layout.schedule.push_back({ttt::Operation::update, {begin, begin + 2}});
+      layout.stretches.push_back({{begin, begin + 2}, Passage::remembered});
+    }
+    layout.schedule.push_back({ttt::Operation::apply, {0, 12}});
+    layout.stretches.push_back({{0, 12}, Passage::read_only});
+    EXPECT_TRUE(ops::window_mask(full_window(layout), layout.tokens).equal(layout_mask(layout)));
+  }
+}
+
 TEST(Layout, PiecesCoverTheSequenceAndSayWhatToKeep) {
   const auto piece = causal_piece(10, 7, 4, 6);
   EXPECT_EQ(piece.end(), 17);

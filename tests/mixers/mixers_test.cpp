@@ -94,6 +94,17 @@ TEST(Mixers, AnyCutOfASequenceGivesTheNumbersOfTheWhole) {
   }
 }
 
+TEST(Mixers, AConvolutionSeesTheTokensBeforeACut) {
+  at::manual_seed(16);
+  const at::Tensor x = randn({2, 11, kDim});
+  auto config = hybrid(memory_config(true, false, ttt::NormPlacement::post));
+  config.projection.conv_width = 4;
+  const auto layer = doubled(make_layer(kDim, config));
+  const at::Tensor whole = layer->forward(x, causal_layout(11, 4, 6));
+  for (const auto& cut : {std::vector<int64_t>{5, 6}, {1, 2, 1, 7}, std::vector<int64_t>(11, 1)})
+    EXPECT_LT(difference(in_pieces(*layer, x, cut, 4, 6), whole), 1e-11) << cut.size() << " pieces";
+}
+
 TEST(Mixers, LactAloneStreamsToo) {
   at::manual_seed(2);
   const at::Tensor x = randn({1, 13, kDim});
@@ -191,6 +202,22 @@ TEST(Mixers, FullAttentionRemembersWhatWasWritten) {
     EXPECT_LT(difference(layer->advance(x.slice(1, first, first + 3), views_layout(0, 1, 3), *state),
                          whole.slice(1, first, first + 3)),
               1e-11);
+  }
+}
+
+TEST(Mixers, FullAttentionOfAVideoInPiecesIsThatOfTheWhole) {
+  at::manual_seed(17);
+  models::AttentionLayerConfig config;
+  config.attention.num_heads = 2;
+  const auto layer = doubled(models::make_full_layer(kDim, config));
+  constexpr ChunkGrid kGrid = {1, 2, 2};
+  const at::Tensor x = randn({2, 5 * kGrid.tokens(), kDim});
+  const at::Tensor whole = layer->forward(x, interleaved_layout(3, kGrid, 1));
+  const auto state = layer->initial_state(2);
+  for (int64_t part = 0; part < 5; ++part) {  // noisy, clean, noisy, ...
+    const auto layout = part % 2 == 0 ? noisy_piece(part / 2, kGrid) : clean_piece(part / 2, kGrid);
+    const auto of_part = [&](const at::Tensor& all) { return all.narrow(1, 4 * part, 4); };
+    EXPECT_LT(difference(layer->advance(of_part(x), layout, *state), of_part(whole)), 1e-11) << part;
   }
 }
 

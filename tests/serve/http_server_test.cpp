@@ -23,10 +23,18 @@ using testing::PlainConnection;
 using ::testing::StartsWith;
 using testing::WebSocketClient;
 
-/// Serves "hello" at /, and a WebSocket at /frames that sends every message back.
+/// Serves "hello" at /, and a WebSocket at /frames that sends every message back, once or more often.
 class EchoServer {
  public:
-  explicit EchoServer(const ServerOptions& options = {}) : server_(options, handlers()) { server_.start(); }
+  explicit EchoServer(const ServerOptions& options = {}, int answers = 1)
+      : answers_(answers), server_(options, handlers()) {
+    server_.start();
+  }
+
+  /// The first is a text, the second not.
+  static std::string answer(const std::string& message, int number) {
+    return "back: " + message + std::string(size_t(number), '!');
+  }
 
   HttpServer& operator*() { return server_; }
   int port() const { return server_.port(); }
@@ -51,7 +59,14 @@ class EchoServer {
       changed_.notify_all();
     };
     handlers.received = [this](Peer peer, const std::string& message) {
-      server_.send_text(peer, "back: " + message);
+      // On the server's own thread: it writes the first one only after the last one has been given to it.
+      for (int i = 0; i < answers_; ++i) {
+        if (i % 3 == 1) {
+          server_.send_binary(peer, answer(message, i));
+        } else {
+          server_.send_text(peer, answer(message, i));
+        }
+      }
     };
     handlers.sent_all = [](Peer) {};
     return handlers;
@@ -60,8 +75,21 @@ class EchoServer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Peer> closed_;
+  int answers_;
   HttpServer server_;
 };
+
+/// A place is free once the server has dropped its end, a moment after the close.
+std::string answer_once_there_is_a_place(int port) {
+  std::string answer;
+  for (int i = 0; i < 200 && !answer.starts_with("HTTP/1.1 200"); ++i) {
+    try {
+      answer = testing::http_get(port, "/");
+    } catch (const std::exception&) {
+    }
+  }
+  return answer;
+}
 
 TEST(HttpServer, AnswersGetAndHead) {
   EchoServer server;
@@ -153,15 +181,7 @@ TEST(HttpServer, TheNumberOfConnectionsIsLimited) {
   first->close();
   server.wait_until_closed(1);
   first.reset();
-  // The place is free once the server has dropped its end, a moment after the close.
-  std::string answer;
-  for (int i = 0; i < 200 && !answer.starts_with("HTTP/1.1 200"); ++i) {
-    try {
-      answer = testing::http_get(server.port(), "/");
-    } catch (const std::exception&) {
-    }
-  }
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_once_there_is_a_place(server.port()), StartsWith("HTTP/1.1 200"));
 }
 
 TEST(HttpServer, IdleAndSlowConnectionsGiveWayToNewOnes) {
@@ -212,6 +232,22 @@ TEST(HttpServer, MessagesGoBackAndForth) {
   }
   client.close();
   server.wait_until_closed(1);
+}
+
+TEST(HttpServer, MessagesSentAtOnceArriveOnceInTheirOrderAndKind) {
+  EchoServer server({.connections = 1}, /*answers=*/40);
+  WebSocketClient client(server.port());
+  for (const char* question : {"first", "second"}) {
+    client.send(question);
+    for (int i = 0; i < 40; ++i) {
+      ASSERT_EQ(client.receive(), EchoServer::answer(question, i));
+      ASSERT_EQ(client.binary(), i % 3 == 1) << "answer " << i;
+    }
+  }
+  client.close();
+  server.wait_until_closed(1);
+  // A write that began while another one was under way would never end, and keep the socket's place.
+  EXPECT_THAT(answer_once_there_is_a_place(server.port()), StartsWith("HTTP/1.1 200"));
 }
 
 TEST(HttpServer, ALongMessageEndsItsConnectionOnly) {

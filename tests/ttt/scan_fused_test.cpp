@@ -8,6 +8,7 @@
 #include "support/errors.h"
 #include "support/gradients.h"
 #include "support/instruction_sets.h"
+#include "support/watched_memory.h"
 
 namespace lact::ttt {
 namespace {
@@ -263,6 +264,16 @@ TEST_P(FusedScan, AllOperationsInOneSchedule) {
     SCOPED_TRACE(name);
     expect_same(c, rule, at::kFloat, kSingle);
     expect_same(c, rule, at::kFloat, kSingle, true);
+  }
+}
+
+TEST_P(FusedScan, ALastWriteThatNothingReadsHasZeroGradients) {
+  Case c;
+  c.schedule = {{Operation::apply_then_update, {0, 40}}, {Operation::apply_then_update, {40, 100}}};
+  const lact::testing::PoisonedMemory poisoned;  // all tokens are written: their gradients begin as anything
+  for (const auto& [name, rule] : rules()) {
+    SCOPED_TRACE(name);
+    expect_same(c, rule, at::kFloat, kSingle);
   }
 }
 

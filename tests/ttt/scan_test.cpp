@@ -203,6 +203,24 @@ TEST(Scan, GradientsMatchFiniteDifferencesForEveryRule) {
   }
 }
 
+TEST(Scan, PreviousNormsUnderPreNormAreThoseOfTheAccumulatedWeights) {
+  at::manual_seed(12);
+  for (const bool detach : {false, true}) {
+    UpdateRule update;
+    update.norm_placement = NormPlacement::pre;
+    update.norm_target = NormTarget::previous;
+    update.norm_epsilon = 0;
+    update.detach_norm = detach;
+    Memory memory = start_memory(update, random_problem("linear", 1, false).weights);
+    for (int i = 0; i < 3; ++i) {
+      const at::Tensor before = memory.accumulated[0];
+      write(memory, update, {randn({2, 3, 4, 4})}, {});
+      EXPECT_LT(difference(ops::row_norms(memory.weights[0]), ops::row_norms(before)), 1e-12) << i;
+    }
+    EXPECT_GT(difference(ops::row_norms(memory.weights[0]), memory.initial_norms[0]), 1e-2);
+  }
+}
+
 TEST(Scan, DetachedNormsChangeGradientsAndNotOutputs) {
   at::manual_seed(10);
   const auto gradient = [&](bool detach, const Problem& source, at::Tensor* output) {

@@ -18,9 +18,16 @@ perceiver::LayerOptions perceiver_options(const NvsConfig& config) {
 std::shared_ptr<Mixer> memory_layer(const NvsConfig& config, int64_t index,
                                     const std::shared_ptr<const perceiver::Registers>& registers) {
   const int64_t width = config.model_dim;
+  const auto recurrence = [&](const std::shared_ptr<Core>& core) {
+    return std::make_shared<SingleMixer>(width, config.attention.projection, core);
+  };
   switch (config.mixer.kind_of(index)) {
     case MixerKind::full:
       return make_full_layer(width, config.attention);
+    case MixerKind::gla:
+      return recurrence(std::make_shared<recurrent::Gla>(width, config.gla));
+    case MixerKind::deltanet:
+      return recurrence(std::make_shared<recurrent::DeltaNet>(width, config.deltanet));
     case MixerKind::mamba2:
       return std::make_shared<recurrent::Mamba2Mixer>(width, config.mamba2);
     case MixerKind::perceiver:

@@ -34,12 +34,32 @@ LactLayerConfig nvs_memory(double hidden_multiple) {
   return layer;
 }
 
+recurrent::GlaConfig nvs_gla() {
+  recurrent::GlaConfig config;
+  config.both_ways = true;
+  return config;
+}
+
+recurrent::DeltaNetConfig nvs_deltanet() {
+  recurrent::DeltaNetConfig config;
+  config.num_heads = 6;
+  config.both_ways = true;
+  return config;
+}
+
 namespace {
 
 void check_no_convolution(const char* path, const ProjectionConfig& projection) {
   LACT_CHECK(projection.conv_width == 0,
              "[config] {}.conv_width is {}, expected 0: patches of views have no order", path,
              projection.conv_width);
+}
+
+template <class Config>
+void check_recurrence(const std::string& path, const NvsConfig& config, const Config& part, MixerKind kind) {
+  check_size(path + ".num_heads", part.num_heads);
+  if (config.mixer.has(kind)) check_heads(path + ".num_heads", part.num_heads, config.model_dim);
+  check_head_output(path + ".output", part.output);
 }
 
 void check_mamba2(const recurrent::Mamba2MixerConfig& config) {
@@ -60,11 +80,22 @@ void check_perceiver(const NvsConfig& config) {
              config.num_layers);
 }
 
+/// A core between projections.
+std::vector<CostPart> recurrence_cost(const NvsConfig& config, std::vector<CostPart> core) {
+  core.insert(core.begin(),
+              projection_cost("memory projections", config.model_dim, config.attention.projection));
+  return core;
+}
+
 /// What carries information between views.
 std::vector<CostPart> between_views(const NvsConfig& config, MixerKind kind, const Surroundings& around) {
   switch (kind) {
     case MixerKind::full:
       return full_layer_cost(config.model_dim, config.attention, around);
+    case MixerKind::gla:
+      return recurrence_cost(config, recurrent_cost(config.model_dim, config.gla));
+    case MixerKind::deltanet:
+      return recurrence_cost(config, recurrent_cost(config.model_dim, config.deltanet));
     case MixerKind::mamba2:
       return recurrent_cost(config.model_dim, config.mamba2);
     default:
@@ -124,11 +155,17 @@ void NvsConfig::check() const {
   check_size("model_dim", model_dim);
   check_size("num_layers", num_layers, kMostLayers);
   check_mixer("a view-synthesis model", mixer, num_layers,
-              {MixerKind::lact, MixerKind::full, MixerKind::mamba2, MixerKind::perceiver});
+              {MixerKind::lact, MixerKind::full, MixerKind::gla, MixerKind::deltanet, MixerKind::mamba2,
+               MixerKind::perceiver});
   check_layer("attention", model_dim, attention);
   check_no_convolution("attention.projection", attention.projection);
   check_layer("lact", model_dim, lact);
   check_no_convolution("lact.projection", lact.projection);
+  check_recurrence("gla", *this, gla, MixerKind::gla);
+  check_size("gla.gate_rank", gla.gate_rank);
+  check_positive("gla.gate_divisor", gla.gate_divisor);
+  check_recurrence("deltanet", *this, deltanet, MixerKind::deltanet);
+  check_not_negative("deltanet.l2_epsilon", deltanet.l2_epsilon);
   check_mamba2(mamba2);
   check_perceiver(*this);
   check_feed_forward("feed_forward", feed_forward);

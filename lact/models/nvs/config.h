@@ -21,6 +21,10 @@ AttentionLayerConfig nvs_attention(int64_t num_heads);
 /// One fast-weight head, updated by Muon; `hidden_multiple` 2 gives 6 d² of state per block.
 LactLayerConfig nvs_memory(double hidden_multiple);
 
+/// Views are a set, which a recurrence passes over in both directions.
+recurrent::GlaConfig nvs_gla();
+recurrent::DeltaNetConfig nvs_deltanet();  ///< heads of 128, as the paper's
+
 struct NvsConfig {
   int64_t patch_size = 8;
   int64_t model_dim = 768;
@@ -28,6 +32,8 @@ struct NvsConfig {
   AttentionLayerConfig attention = nvs_attention(12);
   MixerPattern mixer = MixerKind::lact;
   LactLayerConfig lact = nvs_memory(2);
+  recurrent::GlaConfig gla = nvs_gla();
+  recurrent::DeltaNetConfig deltanet = nvs_deltanet();
   recurrent::Mamba2MixerConfig mamba2;
   perceiver::PerceiverConfig perceiver;
   nn::FeedForwardOptions feed_forward = {nn::FeedForwardKind::gelu, 3072};
@@ -40,12 +46,15 @@ struct NvsConfig {
     field("num_layers", num_layers, "blocks");
     field("attention", attention, "attention inside each image");
     field("mixer", mixer,
-          "between images: lact; mamba2; full, attention of all tokens to the input images, or perceiver, "
-          "registers "
-          "that read the input images in the first half of the blocks and are looked at in the second, both "
-          "with "
-          "the heads of `attention`; or a pattern of layers such as 3 lact : 1 full");
+          "between images: lact; gla, deltanet or mamba2; full, attention of all tokens to the input images, "
+          "or perceiver, registers that read the input images in the first half of the blocks and are looked "
+          "at in the second, both with the heads of `attention`; or a pattern of layers such as 3 lact : 1 "
+          "full");
     field("lact", lact, "memory of all input images, if the mixer is lact");
+    field("gla", gla,
+          "gated linear attention over all input images, with projections like those of `attention`, if the "
+          "mixer is gla");
+    field("deltanet", deltanet, "the delta rule, likewise, if the mixer is deltanet");
     field("mamba2", mamba2, "Mamba-2 over all input images, if the mixer is mamba2");
     field("perceiver", perceiver, "registers, if the mixer is perceiver");
     field("feed_forward", feed_forward, "feed-forward network of a block");

@@ -98,7 +98,7 @@ NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
   const double std = nn::kLinearStd / std::sqrt(3.0 * double(config.num_layers));
   for (const auto& item : named_parameters()) {
     const std::string& name = item.key();
-    if (name.ends_with("projection.output.weight") || name.ends_with("feed_forward.down.weight")) {
+    if (name.ends_with(".output.weight") || name.ends_with("feed_forward.down.weight")) {
       nn::init_normal(item.value(), std);
     }
   }

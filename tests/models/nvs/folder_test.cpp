@@ -44,8 +44,8 @@ TEST(NvsFolder, RemembersWhatItWasTrainedOn) {
 }
 
 TEST(NvsFolder, ComesBackTheSame) {
-  for (const auto& config :
-       {tiny_nvs(), tiny_nvs(MixerKind::full), tiny_nvs(MixerKind::perceiver), without_muon()}) {
+  for (const auto& config : {tiny_nvs(), tiny_nvs(MixerKind::full), tiny_nvs(MixerKind::deltanet),
+                             tiny_nvs(MixerKind::mamba2), tiny_nvs(MixerKind::perceiver), without_muon()}) {
     const TemporaryFolder folder;
     const auto model = make_nvs(config);
     save_nvs(folder / "model", *model);

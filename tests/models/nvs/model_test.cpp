@@ -43,7 +43,7 @@ std::vector<std::pair<std::string, NvsConfig>> all_mixers() {
   heads.lact.memory.num_heads = 2;
   heads.lact.memory.update.norm_placement = ttt::NormPlacement::pre;
   squared.lact.memory.loss = "squared_error";
-  auto pattern = tiny_nvs();
+  auto pattern = tiny_nvs(MixerKind::mamba2);
   pattern.num_layers = 3;
   pattern.mixer = MixerPattern::parse("1 lact : 1 full : 1 mamba2");
   return {{"muon", tiny_nvs()},
@@ -52,9 +52,17 @@ std::vector<std::pair<std::string, NvsConfig>> all_mixers() {
           {"two heads", heads},
           {"squared error", squared},
           {"full", tiny_nvs(MixerKind::full)},
+          {"gla", tiny_nvs(MixerKind::gla)},
+          {"deltanet", tiny_nvs(MixerKind::deltanet)},
           {"mamba2", tiny_nvs(MixerKind::mamba2)},
           {"perceiver", tiny_nvs(MixerKind::perceiver)},
           {"pattern", pattern}};
+}
+
+/// A recurrence passes over the views one after the other.
+bool has_an_order(const NvsConfig& config) {
+  const MixerPattern& mixer = config.mixer;
+  return mixer.has(MixerKind::gla) || mixer.has(MixerKind::deltanet) || mixer.has(MixerKind::mamba2);
 }
 
 TEST(NvsModel, ReconstructAndRenderIsTheTrainingForward) {
@@ -130,26 +138,30 @@ TEST(NvsModel, ViewsCanBeLoadedAPieceAtATime) {
 
 // Three branches per block are added up: the deeper the model, the smaller each begins.
 TEST(NvsModel, BranchesOfDeepModelsBeginSmall) {
-  for (const int64_t layers : {1, 4}) {
-    NvsConfig config = tiny_nvs();
-    config.num_layers = layers;
-    at::manual_seed(3);
-    const NvsModel model(config);
-    const double expected = nn::kLinearStd / std::sqrt(3.0 * double(layers));
-    int found = 0;
-    for (const auto& item : model.named_parameters()) {
-      const bool branch_end = item.key().ends_with("projection.output.weight") ||
-                              item.key().ends_with("feed_forward.down.weight");
-      if (!branch_end) continue;
-      EXPECT_NEAR(item.value().std().item<double>() / expected, 1, 0.1) << item.key();
-      ++found;
+  for (const auto mixer : lact::testing::kNvsMixers) {
+    for (const int64_t layers : {2, 4}) {
+      NvsConfig config = tiny_nvs(mixer);
+      config.num_layers = layers;
+      at::manual_seed(3);
+      const NvsModel model(config);
+      const double expected = nn::kLinearStd / std::sqrt(3.0 * double(layers));
+      int found = 0;
+      for (const auto& item : model.named_parameters()) {
+        const bool branch_end =
+            item.key().ends_with(".output.weight") || item.key().ends_with("feed_forward.down.weight");
+        if (!branch_end) continue;
+        EXPECT_NEAR(item.value().std().item<double>() / expected, 1, 0.15) << item.key();
+        ++found;
+      }
+      // Registers have a feed-forward of their own where they read.
+      EXPECT_EQ(found, 3 * layers + (mixer == MixerKind::perceiver ? layers / 2 : 0));
     }
-    EXPECT_EQ(found, 3 * layers);
   }
 }
 
 TEST(NvsModel, TheOrderOfInputViewsDoesNotMatter) {
   for (const auto& [name, config] : all_mixers()) {
+    if (has_an_order(config)) continue;
     const auto model = make_precise_nvs(config);
     const TinyScene scene = tiny_scene(5, 8, 8, at::kDouble);
     const TinyScene shuffled = scene.part(at::tensor({2, 0, 3, 1}, at::kLong));
@@ -190,9 +202,10 @@ TEST(NvsModel, AnyResolutionIsRendered) {
 
 TEST(NvsModel, InputViewsMayHaveDifferentSizes) {
   for (const auto mixer : lact::testing::kNvsMixers) {
+    const bool ordered = has_an_order(tiny_nvs(mixer));
     const auto model = make_precise_nvs(tiny_nvs(mixer));
     const TinyScene scene = tiny_scene(4, 8, 8, at::kDouble), other = tiny_scene(4, 4, 12, at::kDouble);
-    const auto views = [&](const std::vector<int64_t>& order) {
+    const auto views = [&](const std::vector<int64_t>& order, const ReconstructOptions& options = {}) {
       std::vector<at::Tensor> images, intrinsics, poses;
       for (const int64_t i : order) {
         const TinyScene& from = i % 2 == 0 ? scene : other;
@@ -200,9 +213,11 @@ TEST(NvsModel, InputViewsMayHaveDifferentSizes) {
         intrinsics.push_back(from.intrinsics[i]);
         poses.push_back(from.camera_to_world[i]);
       }
-      const auto state = model->reconstruct(images, at::stack(intrinsics), at::stack(poses));
+      const auto state = model->reconstruct(images, at::stack(intrinsics), at::stack(poses), options);
       return render_all(*model, *state, scene.part(at::arange(1)));
     };
+    EXPECT_LT(difference(views({0, 2, 1, 3}), views({0, 2, 1, 3}, {.piece_tokens = 1})), 1e-9);
+    if (ordered) continue;
     EXPECT_LT(difference(views({0, 1, 2, 3}), views({0, 2, 1, 3})), 1e-9);
   }
 }

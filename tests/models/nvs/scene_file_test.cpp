@@ -30,7 +30,7 @@ TEST(SceneFile, RendersAsBefore) {
   auto momentum = tiny_nvs();
   momentum.lact.memory.update.momentum = true;
   for (const auto& config : {tiny_nvs(), tiny_nvs(MixerKind::full), tiny_nvs(MixerKind::mamba2),
-                             tiny_nvs(MixerKind::perceiver), momentum}) {
+                             tiny_nvs(MixerKind::deltanet), tiny_nvs(MixerKind::perceiver), momentum}) {
     const TemporaryFolder folder;
     const auto model = make_nvs(config);
     const std::string hash = fingerprint(*model);
@@ -49,7 +49,8 @@ TEST(SceneFile, RendersAsBefore) {
 }
 
 TEST(SceneFile, FastWeightsAndRegistersDoNotGrowWithTheViews) {
-  for (const auto mixer : {MixerKind::lact, MixerKind::mamba2, MixerKind::perceiver}) {
+  for (const auto mixer :
+       {MixerKind::lact, MixerKind::gla, MixerKind::deltanet, MixerKind::mamba2, MixerKind::perceiver}) {
     const TemporaryFolder folder;
     const auto model = make_nvs(tiny_nvs(mixer));
     const auto bytes = [&](int64_t views) {

@@ -75,6 +75,20 @@ TEST(Lanczos, OneColourStays) {
     EXPECT_TRUE(resize_lanczos(image, side, side).eq(77).all().item<bool>()) << side;
 }
 
+TEST(Lanczos, OneTransparentColourIsRoundedAsPillowDoes) {
+  // Premultiplied and rounded to the nearest, divided again and cut off.
+  for (const int alpha : {1, 77, 128, 254}) {
+    for (int colour = 0; colour < 256; ++colour) {
+      at::Tensor image = at::full({4, 4, 4}, colour, at::kByte);
+      image.select(2, 3).fill_(alpha);
+      const auto premultiplied = int(std::lround(colour * alpha / 255.0));
+      const at::Tensor result = resize_lanczos(image, 2, 2);
+      EXPECT_TRUE(result.slice(2, 0, 3).eq(std::min(255, 255 * premultiplied / alpha)).all().item<bool>())
+          << "colour " << colour << ", alpha " << alpha;
+    }
+  }
+}
+
 TEST(Lanczos, TheSameSizeIsACopy) {
   const at::Tensor image = at::randint(256, {5, 6, 4}, at::kByte);
   EXPECT_TRUE(at::equal(resize_lanczos(image, 5, 6), image));

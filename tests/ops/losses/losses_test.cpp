@@ -40,6 +40,24 @@ TEST(Losses, SsimIsOneForEqualImagesAndLessForOthers) {
   EXPECT_LT(ssim_map(a, at::rand({2, 3, 16, 20})).mean().item<float>(), 0.5);
 }
 
+TEST(Losses, SsimIsThatOfItsDefinition) {
+  at::manual_seed(4);
+  // One place of the window alone; small contrasts, where the constants count.
+  const at::Tensor x = at::rand({1, 1, 11, 11}, at::kDouble) * 0.1 + 0.02;
+  const at::Tensor y = (x * 0.5 + at::rand({1, 1, 11, 11}, at::kDouble) * 0.05);
+  const at::Tensor offset = at::arange(11, at::kDouble) - 5;
+  const at::Tensor line = (-offset * offset / (2 * 1.5 * 1.5)).exp();
+  const at::Tensor weights = at::outer(line, line) / line.sum().square();
+  const auto mean = [&](const at::Tensor& values) { return (weights * values[0][0]).sum().item<double>(); };
+  const double mean_x = mean(x), mean_y = mean(y), c1 = 0.0001, c2 = 0.0009;
+  const double var_x = mean((x - mean_x).square()), var_y = mean((y - mean_y).square());
+  const double covariance = mean((x - mean_x) * (y - mean_y));
+  EXPECT_NEAR(ssim_map(x, y).item<double>(),
+              (2 * mean_x * mean_y + c1) * (2 * covariance + c2) /
+                  ((mean_x * mean_x + mean_y * mean_y + c1) * (var_x + var_y + c2)),
+              1e-12);
+}
+
 TEST(Losses, GradientsMatchFiniteDifferences) {
   at::manual_seed(3);
   const at::Tensor ids = at::randint(0, 5, {2, 4}, at::kLong);

@@ -66,6 +66,16 @@ TEST(Rope, ThreeAxesShareThePairsAsWanDoes) {
   EXPECT_EQ(rope_shares(64, 1), (std::vector<int64_t>{32}));
 }
 
+TEST(Rope, EveryAxisCountsItsOwnPairs) {
+  // 4, 3 and 3 pairs; the last of n pairs turns by base^(-(n - 1) / n) per position.
+  const at::Tensor position = at::tensor({2, 3, 5}, at::kLong).view({1, 3});
+  const at::Tensor cos = rope_table(position, 20, {.base = 100}).cos[0];
+  ASSERT_EQ(cos.size(0), 10);
+  EXPECT_NEAR(cos[3].item<double>(), std::cos(2 * std::pow(100, -3. / 4)), 1e-12);
+  EXPECT_NEAR(cos[6].item<double>(), std::cos(3 * std::pow(100, -2. / 3)), 1e-12);
+  EXPECT_NEAR(cos[9].item<double>(), std::cos(5 * std::pow(100, -2. / 3)), 1e-12);
+}
+
 TEST(Rope, LongPositionsKeepTheirPrecision) {
   // Neighbouring tokens a million positions on still differ by the angle of one position.
   const RopeOptions options = {1e6, RopePairs::halves};
