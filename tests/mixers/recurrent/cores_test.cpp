@@ -68,7 +68,6 @@ TEST(RecurrentCores, OutputsDependOnExactlyTheTokensOfTheLayout) {
   const std::vector<std::pair<std::string, SequenceLayout>> layouts = {
       {"text", causal_layout(11, 4, 3)},
       {"views", views_layout(2, 2, 3)},
-      {"rendering", views_layout(0, 2, 3)},
       {"video", interleaved_layout(3, {1, 1, 3}, 1)},
       {"video, two copies", interleaved_layout(2, {1, 1, 3}, 2, 2)}};
   for (const auto& [kind, layout] : layouts) {
@@ -314,7 +313,7 @@ TEST(RecurrentCores, Bfloat16IsClose) {
     const at::Tensor precise = layer->forward(x, causal_layout(65, kChunk, kWindow));
     const at::Tensor rounded = layer->forward(x.to(at::kBFloat16), causal_layout(65, kChunk, kWindow));
     EXPECT_EQ(rounded.scalar_type(), at::kBFloat16);
-    EXPECT_LT((rounded.to(at::kFloat) - precise).norm().item<double>() / precise.norm().item<double>(), 0.05)
+    EXPECT_LT((rounded.to(at::kFloat) - precise).norm().item<double>() / precise.norm().item<double>(), 0.1)
         << name;
   }
 }

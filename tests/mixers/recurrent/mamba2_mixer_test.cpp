@@ -34,8 +34,8 @@ std::shared_ptr<Mamba2Mixer> mixer(bool both_ways) {
 
 TEST(Mamba2Mixer, OutputsDependOnExactlyTheTokensOfTheLayout) {
   at::manual_seed(1);
-  for (const auto& layout : {causal_layout(9, 3, 3), views_layout(2, 2, 3), views_layout(0, 2, 3),
-                             interleaved_layout(3, {1, 1, 2}, 2)}) {
+  for (const auto& layout :
+       {causal_layout(9, 3, 3), views_layout(2, 2, 3), interleaved_layout(3, {1, 1, 2}, 2)}) {
     const auto layer = mixer(layout.unordered);
     expect_same_mask(measured_dependence([&](const at::Tensor& x) { return layer->forward(x, layout); },
                                          randn({1, layout.tokens, kMixerDim}), 1),

@@ -3,13 +3,9 @@
 #include <ATen/ATen.h>
 
 #include "support/errors.h"
-#include "support/gradients.h"
 
 namespace lact::recurrent {
 namespace {
-
-using lact::testing::difference;
-using lact::testing::randn;
 
 /// A state that is the sum of all values, and every token reads it: S_t = S_{t-1} + v_t, o_t = S_t. Counts
 /// its calls.
