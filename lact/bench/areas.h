@@ -24,6 +24,7 @@ void bench_decode(Session& session);
 void bench_nvs(Session& session);
 void bench_video(Session& session);
 void bench_chunks(Session& session);
+void bench_mixers(Session& session);
 void bench_million(Session& session);
 void bench_profile(Session& session, const MakeTrainStep& make_step);
 

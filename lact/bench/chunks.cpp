@@ -74,7 +74,7 @@ void bench_chunks(Session& session) {
   if (plot.series.empty()) return;
   const double peak = session.machine().limits.peak() / 1e9;
   plot.series.push_back({"peak", {16, double(longest)}, {peak, peak}, true});
-  session.plots.push_back(plot);
+  session.plots.push_back({"chunks", plot});
 }
 
 }  // namespace lact::bench

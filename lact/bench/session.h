@@ -69,6 +69,11 @@ struct Trial {
   double count = 1;                 ///< a run does it so many times; the row and `work` are of one
 };
 
+struct AreaPlot {
+  std::string area;
+  eval::Plot plot;
+};
+
 class Session {
  public:
   explicit Session(const BenchOptions& options);
@@ -96,7 +101,7 @@ class Session {
   bool peer_has(const std::string& name);
 
   const std::vector<Result>& results() const { return results_; }
-  std::vector<eval::Plot> plots;              ///< what areas want drawn
+  std::vector<AreaPlot> plots;                ///< what areas want drawn
   std::function<void(const Result&)> on_row;  ///< called with each new row; may be empty
   bool any_wrong() const;
 

@@ -67,6 +67,12 @@ const std::vector<Area>& areas() {
        "chunks "
        "suffer from.",
        bench::bench_chunks, true},
+      {"mixers", "One layer of every mixer of a text against its length, the paper's baselines",
+       "Forward, training step and decoding of one layer of equal width, without the feed-forward network; "
+       "seconds "
+       "of\n"
+       "decoding are those of one token behind so many others.",
+       bench::bench_mixers, true},
       {"million", "One layer over 1,048,576 tokens in one chunk, forward and backward, with its memory",
        "Counted: as ttt, and the projections.", bench::bench_million},
       {"profile", "Where a training step goes, part by part",
@@ -83,7 +89,8 @@ void add_options(CLI::App& verb, BenchArguments& arguments, bool plots) {
   verb.add_option("--record", arguments.record, "Also write machine, command and results to this JSON file")
       ->check(output_file_in_new_folder());
   if (plots)
-    verb.add_option("-o,--output", arguments.output, "Draw throughput against chunk size into this SVG file")
+    verb.add_option("-o,--output", arguments.output,
+                    "Draw the figures into this SVG file; several areas add their names to it")
         ->check(output_file_in_new_folder());
 }
 

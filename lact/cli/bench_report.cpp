@@ -34,6 +34,12 @@ Json results_json(const bench::Session& session) {
   return {{"machine", to_json(session.machine())}, {"command", command()}, {"results", results}};
 }
 
+/// Several pictures of one run: out/bench.svg becomes out/bench_mixers.svg.
+std::string path_of(const std::string& area, const std::string& output) {
+  const std::filesystem::path path(output);
+  return (path.parent_path() / (path.stem().string() + "_" + area + path.extension().string())).string();
+}
+
 const char* const kLegend =
     "peak: share of the machine's peak (decode: of its memory bandwidth). x bf16, x f32: times faster than "
     "PyTorch.\n"
@@ -58,8 +64,11 @@ void make_places(const BenchArguments& arguments) {
 
 void report(const bench::Session& session, const BenchArguments& arguments) {
   if (!arguments.output.empty()) {
-    for (const auto& plot : session.plots) eval::write_svg(arguments.output, plot);
-    if (!session.plots.empty()) log::info("wrote {}", arguments.output);
+    for (const auto& [area, plot] : session.plots) {
+      const std::string path = session.plots.size() == 1 ? arguments.output : path_of(area, arguments.output);
+      eval::write_svg(path, plot);
+      log::info("wrote {}", path);
+    }
   }
   if (!arguments.record.empty()) log::info("wrote {}", arguments.record);
   if (arguments.json) {
@@ -70,7 +79,9 @@ void report(const bench::Session& session, const BenchArguments& arguments) {
   if (session.results().empty()) return;
   std::cout << "\n" << bench::table(session.results()) << "\n" << kLegend;
   const int columns = std::min(100, terminal_columns(STDOUT_FILENO) - 1);
-  for (const auto& plot : session.plots) std::cout << "\n" << eval::terminal_chart(plot, columns, 18);
+  for (const auto& [area, plot] : session.plots) {
+    std::cout << "\n" << eval::terminal_chart(plot, columns, 18);
+  }
 }
 
 }  // namespace lact::cli

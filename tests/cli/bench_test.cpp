@@ -37,7 +37,7 @@ TEST_P(BenchArea, QuickGivesRowsOfFiniteFigures) {
 
 INSTANTIATE_TEST_SUITE_P(All, BenchArea,
                          ::testing::Values("ttt", "newton-schulz", "attention", "lm", "decode", "nvs",
-                                           "video", "chunks", "million", "profile"));
+                                           "video", "chunks", "mixers", "million", "profile"));
 
 TEST(BenchVerb, MachinePrintsItsLimits) {
   const auto text = run_program("--threads 1 bench machine --quick").out;
@@ -54,6 +54,17 @@ TEST(BenchVerb, ChunksAreDrawnAndRecorded) {
   EXPECT_THAT(outcome.out, HasSubstr("Throughput against chunk size"));
   EXPECT_THAT(lact::testing::read_file(folder / "c.svg"), HasSubstr("<svg"));
   EXPECT_TRUE(nlohmann::json::parse(lact::testing::read_file(folder / "new/r.json")).contains("machine"));
+}
+
+TEST(BenchVerb, MixersAreDrawnAgainstTheLengthOfTheText) {
+  const lact::testing::TemporaryFolder folder;
+  const auto outcome =
+      run_program("--threads 1 bench mixers --quick --no-peers --repeats 1 -o '" + folder / "m.svg" + "'");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string picture = lact::testing::read_file(folder / "m.svg");
+  for (const char* word : {"lact", "full", "window", "gla", "deltanet", "mamba2", "ttt"}) {
+    EXPECT_THAT(picture, HasSubstr(word)) << word;
+  }
 }
 
 TEST(BenchVerb, WithoutPythonItsFiguresAreNull) {
