@@ -10,6 +10,7 @@ NvsConfig six_blocks(int64_t model_dim, int64_t num_heads) {
   config.num_layers = 6;
   config.attention = nvs_attention(num_heads);
   config.feed_forward.hidden_dim = 4 * model_dim;
+  config.deltanet.num_heads = model_dim / 64;
   return config;
 }
 
