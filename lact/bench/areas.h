@@ -19,6 +19,7 @@ using MakeTrainStep = std::function<TrainStep(std::shared_ptr<models::LanguageMo
 void bench_ttt(Session& session);
 void bench_newton_schulz(Session& session);
 void bench_attention(Session& session);
+void bench_recurrences(Session& session);
 void bench_lm(Session& session, const MakeTrainStep& make_step);
 void bench_decode(Session& session);
 void bench_nvs(Session& session);

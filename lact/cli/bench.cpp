@@ -40,6 +40,12 @@ const std::vector<Area>& areas() {
        "more\n"
        "backward (the scores are made again).",
        bench::bench_attention},
+      {"recurrences", "GLA, DeltaNet and Mamba-2: chunks of a linear recurrence, forward and backward",
+       "Counted per token and head of width D, in multiply-adds: GLA and Mamba-2 2 D2 + 128 D forward, 5 D2 "
+       "+ "
+       "320 D\n"
+       "backward; DeltaNet 3 D2 + 256 D and 9 D2 + 832 D.",
+       bench::bench_recurrences},
       {"lm", "Language model: prefill and training step",
        "Counted: the model's own operations (lact info), attention over what the window really holds, "
        "updates of\n"

@@ -48,6 +48,9 @@ struct Combine {
 struct ProductKernels {
   void (*pack_tiles)(Packing packing, NumberRows from, int64_t rows, int64_t depth, uint32_t* to);
 
+  /// The same of Aᵀ, given A [depth, rows].
+  void (*pack_tiles_transposed)(Packing packing, NumberRows from, int64_t rows, int64_t depth, uint32_t* to);
+
   /// B [depth, columns]; panels lie panel_stride words apart.
   void (*pack_panels)(Packing packing, NumberRows from, int64_t depth, int64_t columns, uint32_t* to,
                       int64_t panel_stride);

@@ -18,6 +18,7 @@
 #include "lact/base/progress.h"
 #include "lact/base/threads.h"
 #include "lact/train/ema.h"
+#include "lact/train/memory_needed.h"
 #include "lact/train/peak.h"
 #include "lact/train/ranges.h"
 #include "lact/train/recorder.h"
@@ -348,6 +349,10 @@ TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run
 TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run, const RunLock& /*held*/,
                   std::optional<Checkpoint> checkpoint) {
   options.check();
+  const ParameterCounts parameters = count_parameters(task.model());
+  check_memory_to_train(parameters, options);
+  if (const std::string warning = memory_warning(parameters, options); !warning.empty())
+    log::warn("{}", warning);
   return Training(task, options, run).run(std::move(checkpoint));
 }
 

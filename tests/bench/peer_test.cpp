@@ -9,6 +9,7 @@
 #include "lact/base/error.h"
 #include "lact/bench/lm_problem.h"
 #include "lact/bench/nvs_problem.h"
+#include "lact/bench/recurrence_problem.h"
 #include "lact/bench/session.h"
 #include "lact/bench/ttt_problem.h"
 #include "support/places.h"
@@ -114,6 +115,23 @@ TEST_F(RealPeer, ComputesTheSameScan) {
                    {"form", form}},
                   problem.forward_backward(false));
     }
+  }
+}
+
+TEST_F(RealPeer, ComputesTheSameRecurrences) {
+  const std::vector<std::pair<std::string, std::string>> forms = {{"gla", "factorised"}, {"gla", "halved"},
+                                                                  {"delta_rule", "32"},  {"delta_rule", "64"},
+                                                                  {"ssd", "64"},         {"ssd", "128"}};
+  for (const auto& [rule, form] : forms) {
+    const RecurrenceShape shape = {rule, 2, 256, 20};
+    expect_same({{"op", "recurrence"},
+                 {"rule", rule},
+                 {"heads", shape.heads},
+                 {"tokens", shape.tokens},
+                 {"width", shape.width},
+                 {"backward", true},
+                 {"form", form}},
+                RecurrenceProblem(shape, at::kFloat).run(true));
   }
 }
 

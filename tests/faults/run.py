@@ -67,6 +67,8 @@ class Build:
         self.units = self.compile_commands()
         self.tests = self.test_commands()
         self.sound = {}
+        # Threads that spin while they wait slow the compiler beside them, and programs that tests start, many times.
+        self.environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
 
     def check(self, command):
         result = run(command)
@@ -139,7 +141,7 @@ class Build:
         if arguments.without:
             words = [f"{word}-{arguments.without}" if word.startswith("--gtest_filter=") else word for word in words]
         try:
-            return run(words, cwd=self.folder, timeout=SECONDS_PER_TEST).returncode == 0
+            return run(words, cwd=self.folder, timeout=SECONDS_PER_TEST, env=self.environment).returncode == 0
         except subprocess.TimeoutExpired:
             return False
 

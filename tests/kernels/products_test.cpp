@@ -57,6 +57,23 @@ std::vector<float> packed_product(Packing packing, bool bf16, bool transposed, i
   return c;
 }
 
+TEST_P(Products, TilesOfATransposedMatrixAreTheSame) {
+  const auto& kernel = products_kernels();
+  for (const auto packing : {Packing::singles, Packing::pairs}) {
+    for (const auto& [rows, depth] : {std::array<int64_t, 2>{1, 1}, {14, 16}, {15, 33}, {56, 64}, {100, 7}}) {
+      const auto a = numbers(rows * depth);
+      std::vector<float> turned(a.size());
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t k = 0; k < depth; ++k) turned[size_t(k * rows + i)] = a[size_t(i * depth + k)];
+      }
+      std::vector<uint32_t> tiles(static_cast<size_t>(tile_form_words(packing, rows, depth))), same = tiles;
+      kernel.pack_tiles(packing, {a.data(), depth}, rows, depth, tiles.data());
+      kernel.pack_tiles_transposed(packing, {turned.data(), rows}, rows, depth, same.data());
+      EXPECT_EQ(tiles, same) << rows << " " << depth << " packing " << int(packing);
+    }
+  }
+}
+
 TEST_P(Products, MultiplyWholeNumbersExactly) {
   for (const auto packing : {Packing::singles, Packing::pairs}) {
     for (const bool bf16 : {false, true}) {

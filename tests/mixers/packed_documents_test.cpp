@@ -18,7 +18,7 @@ namespace {
 using lact::testing::difference;
 using lact::testing::randn;
 
-constexpr int64_t kWidth = 12, kChunk = 4, kWindow = 6;
+constexpr int64_t kPackedWidth = 12, kPackedChunk = 4, kPackedWindow = 6;
 const std::vector<int64_t> kLengths = {9, 1, 14, 5};
 
 ttt::LactConfig packed_memory() {
@@ -104,7 +104,7 @@ void expect_packed_equals_apart(int64_t width, const std::vector<int64_t>& lengt
 }
 
 TEST(PackedDocuments, EqualDocumentsApart) {
-  expect_packed_equals_apart(kWidth, kLengths, kChunk, kWindow, at::kDouble, 1e-9);
+  expect_packed_equals_apart(kPackedWidth, kLengths, kPackedChunk, kPackedWindow, at::kDouble, 1e-9);
 }
 
 TEST(PackedDocuments, EqualDocumentsApartOnFastPaths) {
@@ -113,7 +113,7 @@ TEST(PackedDocuments, EqualDocumentsApartOnFastPaths) {
 
 TEST(PackedDocuments, NothingPassesFromOneToAnother) {
   at::manual_seed(2);
-  const SequenceLayout layout = packed_layout(kLengths, kChunk, kWindow);
+  const SequenceLayout layout = packed_layout(kLengths, kPackedChunk, kPackedWindow);
   at::Tensor same = at::zeros({layout.tokens, layout.tokens}, at::kBool);
   int64_t begin = 0;
   for (const int64_t length : kLengths) {
@@ -121,10 +121,11 @@ TEST(PackedDocuments, NothingPassesFromOneToAnother) {
     begin += length;
   }
   EXPECT_FALSE(layout_mask(layout).logical_and(same.logical_not()).any().item<bool>());
-  for (const auto& [name, layer] : layers(kWidth)) {
+  for (const auto& [name, layer] : layers(kPackedWidth)) {
     prepare(*layer, at::kDouble);
     const auto run = [&, &own = layer](const at::Tensor& x) { return own->forward(x, layout); };
-    const at::Tensor found = lact::testing::measured_dependence(run, randn({1, layout.tokens, kWidth}), 1);
+    const at::Tensor found =
+        lact::testing::measured_dependence(run, randn({1, layout.tokens, kPackedWidth}), 1);
     EXPECT_FALSE(found.logical_and(same.logical_not()).any().item<bool>()) << name;
     EXPECT_TRUE(found.diagonal().all().item<bool>()) << name;
   }
@@ -159,9 +160,9 @@ TEST(LactOptions, AnElasticAnchorIsPartOfTheState) {
   ttt::LactConfig config = packed_memory();
   config.update.elastic.pull = 0.1;
   config.update.written = ttt::Written::down;
-  ttt::Lact core(kWidth, config);
+  ttt::Lact core(kPackedWidth, config);
   const auto in = [&] {
-    const at::Tensor x = at::randn({1, 8, kWidth});
+    const at::Tensor x = at::randn({1, 8, kPackedWidth});
     return Projected{x, x, x, x};
   };
   auto state = core.initial_state(1);
@@ -194,8 +195,8 @@ TEST(LactOptions, SetPiecesEqualOneWriteWithAnAnchorAndSquaredError) {
   config.update.elastic.pull = 0.1;
   config.update.muon = true;
   config.prepare_qk = {ttt::Preparation::l2_norm};
-  ttt::Lact core(kWidth, config);
-  const at::Tensor x = at::randn({1, 96, kWidth});
+  ttt::Lact core(kPackedWidth, config);
+  const at::Tensor x = at::randn({1, 96, kPackedWidth});
   const auto cut = [&](int64_t begin, int64_t count) {
     const at::Tensor part = x.narrow(1, begin, count);
     return Projected{part, part, part, part};
@@ -212,7 +213,7 @@ TEST(LactOptions, SetPiecesEqualOneWriteWithAnAnchorAndSquaredError) {
     EXPECT_LT(difference(found.tensors[i].second, wanted.tensors[i].second), 1e-3) << wanted.tensors[i].first;
   }
   config.update.steps = 2;
-  ttt::Lact twice(kWidth, config);
+  ttt::Lact twice(kPackedWidth, config);
   const auto state = twice.initial_state(1);
   EXPECT_SENTENCE(twice.collect(cut(0, 48), views_layout(1, 0, 48), *state),
                   "a write that comes in pieces takes one step");

@@ -101,13 +101,13 @@ inline RecurrenceValues values_and_gradients(const Recurrence& recurrence, const
 /// The inputs are numbers of about 1: a gradient much smaller than that (of a decay that leaves nothing) is a
 /// difference of such numbers.
 inline void expect_equal(const RecurrenceValues& own, const RecurrenceValues& expected, double tolerance,
-                         const std::string& name) {
+                         const std::string& name, double smallest_scale = 0.1) {
   for (size_t i = 0; i < expected.tensors.size(); ++i) {
     const at::Tensor &x = own.tensors[i], &y = expected.tensors[i];
     const std::string what = name + ", " + RecurrenceValues::kNames[i];
     ASSERT_TRUE(x.defined() && x.sizes() == y.sizes()) << what;
     EXPECT_TRUE(at::isfinite(x).all().item<bool>()) << what;
-    const double scale = std::max(0.1, y.abs().max().item<double>());
+    const double scale = std::max(smallest_scale, y.abs().max().item<double>());
     EXPECT_LT((x.to(at::kDouble) - y).abs().max().item<double>() / scale, tolerance) << what;
   }
 }

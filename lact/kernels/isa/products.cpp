@@ -39,6 +39,70 @@ void tiles(Packing packing, NumberRows from, int64_t rows, int64_t depth, uint32
   });
 }
 
+/// Tile form of Aᵀ, given A [depth, rows]: what is summed over tokens.
+template <class Operand, class Number>
+void pack_tiles_transposed(const Number* from, int64_t stride, int64_t rows, int64_t depth, uint32_t* to) {
+  constexpr int kStep = Operand::kPerWord;
+  const int64_t words = words_of<Operand>(depth);
+  for (int64_t row = 0; row < rows; row += kTallRows, to += kTallRows * words) {
+    for (int64_t word = 0; word < words; ++word) {
+      const Number* even = from + word * kStep * stride + row;
+      const bool second = kStep == 2 && word * kStep + 1 < depth;
+      for (int v = 0; v < kTallRows; v += kLanes) {
+        const int64_t left = rows - row - v;
+        const auto read = [&](const Number* x) {
+          return left >= kLanes ? load(x + v) : load_some(x + v, left);
+        };
+        const Bits both = word_of<Operand>(read(even), second ? read(even + stride) : Vec{});
+        uint32_t* tile = to + word * kTallRows + v;
+        if (v + kLanes <= kTallRows || word + 1 < words) {
+          store_bits(tile, both);  // the next one overwrites what is too much
+        } else {
+          for (int i = 0; i < kTallRows - v; ++i) tile[i] = both[i];
+        }
+      }
+    }
+  }
+}
+
+#if defined(__AMX_BF16__)
+/// The same of Aᵀ, given A [depth, rows].
+template <class Number>
+void pack_blocks_transposed(const Number* from, int64_t stride, int64_t rows, int64_t depth, uint32_t* to) {
+  constexpr int kSide = kTileSide;
+  alignas(64) uint32_t block[kSide * kSide], transposed[kSide * kSide];
+  for (int64_t row = 0; row < rows; row += kSlabRows) {
+    for (int64_t first = 0; first < depth; first += kPanel, to += kSlabRows * kSide) {
+      for (int r = 0; r < kSlabRows; r += kSide) {
+        for (int64_t word = 0; word < kSide; ++word) {
+          const int64_t k = first + 2 * word, left = rows - row - r;
+          const Number* even = from + k * stride + row + r;
+          const Vec upper = k < depth ? load_some(even, left) : Vec{};
+          const Vec lower = k + 1 < depth ? load_some(even + stride, left) : Vec{};
+          store_bits(block + word * kSide, interleave(upper, lower));
+        }
+        transpose_16(block, kSide, transposed, kSide);
+        const int count = kSlabRows - r < kSide ? kSlabRows - r : kSide;
+        for (int i = 0; i < count; ++i) {
+          store_bits(to + (r + i) * kSide, load_bits(transposed + i * kSide));
+        }
+      }
+    }
+  }
+}
+#endif
+
+void tiles_transposed(Packing packing, NumberRows from, int64_t rows, int64_t depth, uint32_t* to) {
+  typed(packing, from, [&](auto operand, auto* numbers) {
+#if defined(__AMX_BF16__)
+    if constexpr (kInTiles<decltype(operand)>) {
+      return pack_blocks_transposed(numbers, from.stride, rows, depth, to);
+    }
+#endif
+    pack_tiles_transposed<decltype(operand)>(numbers, from.stride, rows, depth, to);
+  });
+}
+
 void panels(Packing packing, NumberRows from, int64_t depth, int64_t columns, uint32_t* to,
             int64_t panel_stride) {
   typed(packing, from, [&](auto operand, auto* numbers) {
@@ -131,6 +195,7 @@ void mirror(float* h, int64_t side, int64_t panel) {
 }  // namespace
 
 extern const ProductKernels products;
-const ProductKernels products = {tiles, panels, panels_transposed, panel_product, add_transposed, mirror};
+const ProductKernels products = {tiles,         tiles_transposed, panels, panels_transposed,
+                                 panel_product, add_transposed,   mirror};
 
 }  // namespace lact::kernels::LACT_ISA

@@ -18,6 +18,12 @@ inline at::Tensor in_chunks(const at::Tensor& x, at::ScalarType type) {
   return at::constant_pad_nd(x.to(type), padding).unflatten(2, {chunks, kChunk});
 }
 
+/// Sums of log decays within chunks: of those below e^-100 (in float64 e^-800) only that they leave nothing,
+/// as their sums would leave later differences no digits.
+inline at::Tensor decay_sums(const at::Tensor& log_decay, at::ScalarType type) {
+  return in_chunks(log_decay, type).clamp_min(type == at::kDouble ? -800 : -100).cumsum(3);
+}
+
 /// Without gradients through exp of what is masked: e^0 = 1 below, e^-infinity = 0 above the diagonal.
 inline at::Tensor causal_exp(const at::Tensor& differences) {
   const auto options = differences.options().dtype(at::kBool);

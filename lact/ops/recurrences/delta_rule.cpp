@@ -1,5 +1,6 @@
 #include "lact/ops/recurrences/delta_rule.h"
 
+#include "lact/ops/dispatch/paths.h"
 #include "lact/ops/recurrences/checks.h"
 #include "lact/ops/recurrences/paths.h"
 
@@ -15,6 +16,12 @@ RecurrenceResult delta_rule(const at::Tensor& q, const at::Tensor& k, const at::
                             const at::Tensor& beta, const at::Tensor& state, double scale) {
   check_recurrence(kDeltaRuleRules, {q, k, v, beta, state});
   if (v.numel() == 0) return unchanged(v, state);
+  if (fused_paths() && fused::fits_recurrence(v, beta, state)) {
+    if (v.size(2) <= fused::kFewSteps && !fused::needs_gradient(q, k, v, beta, state)) {
+      return fused::run_steps(fused::StepGate::share, q, k, v, beta, state, scale);
+    }
+    return fused::delta_rule(q, k, v, beta, state, scale);
+  }
   if (v.size(2) > kFewTokens) return chunked::delta_rule(q, k, v, beta, state, scale);
   const at::ScalarType type = recurrence_type(v, beta, state);
   RecurrenceResult result =

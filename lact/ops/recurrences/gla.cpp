@@ -1,5 +1,6 @@
 #include "lact/ops/recurrences/gla.h"
 
+#include "lact/ops/dispatch/paths.h"
 #include "lact/ops/recurrences/checks.h"
 #include "lact/ops/recurrences/paths.h"
 
@@ -16,6 +17,12 @@ RecurrenceResult gla(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                      const at::Tensor& log_decay, const at::Tensor& state, double scale) {
   check_recurrence(kGlaRules, {q, k, v, log_decay, state});
   if (v.numel() == 0) return unchanged(v, state);
+  if (fused_paths() && fused::fits_recurrence(v, log_decay, state)) {
+    if (v.size(2) <= fused::kFewSteps && !fused::needs_gradient(q, k, v, log_decay, state)) {
+      return fused::run_steps(fused::StepGate::channel_decay, q, k, v, log_decay, state, scale);
+    }
+    return fused::gla(q, k, v, log_decay, state, scale);
+  }
   if (v.size(2) > kFewTokens) return chunked::gla(q, k, v, log_decay, state, scale);
   const at::ScalarType type = recurrence_type(v, log_decay, state);
   RecurrenceResult result =

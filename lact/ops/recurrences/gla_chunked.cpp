@@ -36,7 +36,7 @@ RecurrenceResult gla(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                      const at::Tensor& log_decay, const at::Tensor& state, double scale) {
   const at::ScalarType type = recurrence_type(v, log_decay, state);
   const at::Tensor queries = in_chunks(q, type) * scale, keys = in_chunks(k, type);
-  const at::Tensor values = in_chunks(v, type), sums = in_chunks(log_decay, type).cumsum(-2);
+  const at::Tensor values = in_chunks(v, type), sums = decay_sums(log_decay, type);
   const at::Tensor end = sums.narrow(-2, kChunk - 1, 1);
   const at::Tensor within = at::matmul(decayed_products(queries, keys, sums), values);
   const at::Tensor since_start = queries * sums.exp(), until_end = keys * (end - sums).exp();

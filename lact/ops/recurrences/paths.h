@@ -36,4 +36,33 @@ RecurrenceResult ssd(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 
 }  // namespace chunked
 
+namespace fused {
+
+/// float32 or bfloat16 tokens on a processor, with a gate and a state in float32.
+bool fits_recurrence(const at::Tensor& v, const at::Tensor& gate, const at::Tensor& state);
+
+inline bool needs_gradient(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                           const at::Tensor& gate, const at::Tensor& state) {
+  return at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad() ||
+                                        gate.requires_grad() || state.requires_grad());
+}
+
+RecurrenceResult gla(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                     const at::Tensor& log_decay, const at::Tensor& state, double scale);
+RecurrenceResult delta_rule(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const at::Tensor& beta, const at::Tensor& state, double scale);
+RecurrenceResult ssd(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                     const at::Tensor& log_decay, const at::Tensor& state);
+
+/// So few tokens without gradients are taken one at a time, each a pass over the state.
+constexpr int64_t kFewSteps = 8;
+
+/// What the gate of a token is in run_steps: a log decay of every channel (GLA) or of the head (ssd), or the
+/// share to which the value replaces what the state says (the delta rule).
+enum class StepGate { channel_decay, head_decay, share };
+RecurrenceResult run_steps(StepGate kind, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                           const at::Tensor& gate, const at::Tensor& state, double scale);
+
+}  // namespace fused
+
 }  // namespace lact::ops

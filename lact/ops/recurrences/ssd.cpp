@@ -1,5 +1,6 @@
 #include "lact/ops/recurrences/ssd.h"
 
+#include "lact/ops/dispatch/paths.h"
 #include "lact/ops/recurrences/checks.h"
 #include "lact/ops/recurrences/paths.h"
 
@@ -16,6 +17,12 @@ RecurrenceResult ssd(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                      const at::Tensor& log_decay, const at::Tensor& state) {
   check_recurrence(kSsdRules, {q, k, v, log_decay, state});
   if (v.numel() == 0) return unchanged(v, state);
+  if (fused_paths() && fused::fits_recurrence(v, log_decay, state)) {
+    if (v.size(2) <= fused::kFewSteps && !fused::needs_gradient(q, k, v, log_decay, state)) {
+      return fused::run_steps(fused::StepGate::head_decay, q, k, v, log_decay, state, 1);
+    }
+    return fused::ssd(q, k, v, log_decay, state);
+  }
   if (v.size(2) > kFewTokens) return chunked::ssd(q, k, v, log_decay, state);
   const at::ScalarType type = recurrence_type(v, log_decay, state);
   RecurrenceResult result =

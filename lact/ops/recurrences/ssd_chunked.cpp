@@ -9,7 +9,7 @@ RecurrenceResult ssd(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                      const at::Tensor& log_decay, const at::Tensor& state) {
   const at::ScalarType type = recurrence_type(v, log_decay, state);
   const at::Tensor queries = in_chunks(q, type), keys = in_chunks(k, type), values = in_chunks(v, type);
-  const at::Tensor sums = in_chunks(log_decay, type).cumsum(-1);  // [B, H, N, C]
+  const at::Tensor sums = decay_sums(log_decay, type);  // [B, H, N, C]
   const at::Tensor end = sums.narrow(-1, kChunk - 1, 1);
   const at::Tensor weights =
       at::matmul(queries, keys.transpose(-1, -2)) * causal_exp(sums.unsqueeze(-1) - sums.unsqueeze(-2));

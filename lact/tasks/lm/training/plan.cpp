@@ -8,6 +8,7 @@
 #include "lact/base/format.h"
 #include "lact/ops/dispatch/paths.h"
 #include "lact/tasks/lm/training/run.h"
+#include "lact/train/memory_needed.h"
 
 namespace lact::tasks::lm {
 
@@ -76,8 +77,6 @@ Estimate estimate(const Run& run) {
   const auto cost = models::cost(run.model);
   const auto parameters = double(cost.total().parameters);
   const auto tokens = double(run.batches.length), rows = double(run.batches.batch);
-  // Weights, gradients, two moments, and the moving average.
-  const double copies = 4 + (run.training.ema > 0 ? 1 : 0);
   double all = 0, largest = 0;
   for (const auto& blocks : cost.blocks) {
     const double block = rows * block_activations(run.model, blocks.mixer, tokens, run.recompute);
@@ -89,7 +88,8 @@ Estimate estimate(const Run& run) {
   // Logits and their gradient, a stretch at a time.
   activations += 3 * std::min(rows * tokens * double(run.model.vocabulary_size), double(1 << 24));
   const double scale = ops::resolved(run.precision) == ops::Precision::bf16 ? 0.6 : 1;
-  return {parameters, copies * parameters * kFloat, activations * kFloat * scale};
+  return {parameters, train::bytes_to_train({parameters, parameters}, run.training),
+          activations * kFloat * scale};
 }
 
 /// Tokens per second of one forward and backward pass over one sequence.

@@ -14,6 +14,7 @@
 #include "lact/data/text/token_cache.h"
 #include "lact/models/common/config_file.h"
 #include "lact/models/lm/folder.h"
+#include "lact/train/memory_needed.h"
 
 namespace lact::tasks::lm {
 
@@ -102,6 +103,10 @@ void Run::use_copies_in(const std::string& folder) {
 }
 
 std::shared_ptr<train::Task> Run::make_task(const std::string& /*folder*/, const std::string& initial) {
+  if (initial.empty()) {
+    const auto parameters = double(models::cost(model).total().parameters);
+    train::check_memory_to_train({parameters, parameters}, training);
+  }
   const Sources sources = open_sources(data, training.seed);
   at::manual_seed(uint64_t(training.seed));
   const auto made =

@@ -6,6 +6,7 @@
 
 #include "lact/base/format.h"
 #include "lact/models/nvs/folder.h"
+#include "lact/train/memory_needed.h"
 #include "lact/train/ranges.h"
 #include "lact/train/stages.h"
 
@@ -38,6 +39,10 @@ void Run::make_paths_absolute() {
 
 /// Both the weights and the order of the scenes follow from the seed.
 std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std::string& initial) {
+  if (initial.empty()) {
+    const auto parameters = double(models::cost(model).total().parameters);
+    train::check_memory_to_train({parameters, parameters}, training);
+  }
   at::manual_seed(uint64_t(training.seed));
   const auto made = initial.empty() ? std::make_shared<models::NvsModel>(model) : models::load_nvs(initial);
   model = made->config();

@@ -9,6 +9,7 @@
 #include "lact/data/clips/story_clips.h"
 #include "lact/models/common/config_file.h"
 #include "lact/models/video/folder.h"
+#include "lact/train/memory_needed.h"
 #include "lact/train/ranges.h"
 #include "lact/train/stages.h"
 
@@ -127,6 +128,10 @@ void Run::make_paths_absolute() {
 void Run::use_copies_in(const std::string& folder) { codec = part_folder(folder, "codec"); }
 
 std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std::string& initial) {
+  if (initial.empty()) {
+    const auto all = double(models::cost(model).total().parameters);
+    train::check_memory_to_train({all, learning.train == TrainedPart::all ? all : 0}, training);
+  }
   const VideoParts parts = make_parts(*this, initial);
   if (learning.new_rate == 0)
     learning.new_rate = !initial.empty() && has_new_memory(*parts.model) ? kRateOfNewMemory : 1;

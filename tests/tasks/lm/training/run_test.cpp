@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "lact/base/memory_use.h"
 #include "lact/models/lm/loss.h"
 #include "lact/models/lm/presets.h"
 #include "support/errors.h"
@@ -127,6 +128,15 @@ TEST(LmDataOptions, ThoseOfAnEarlierRunHaveNoFormat) {
   DataOptions read;
   options::read(json, read);
   EXPECT_EQ(read, DataOptions());
+}
+
+TEST(LmRun, AModelThatCannotBeTrainedHereIsRefusedBeforeItIsMade) {
+  tasks::lm::Run run;
+  run.data.tokenizer = "missing.model";
+  // Its weights alone would fit.
+  run.model.vocabulary_size = machine_memory_bytes() / 16 / run.model.model_dim;
+  EXPECT_SENTENCE(run.make_task("", ""),
+                  "not enough memory for weights, gradients and moments of a model of ");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "lact/base/memory_use.h"
 #include "lact/data/views/camera.h"
 #include "lact/io/image.h"
 #include "lact/models/nvs/folder.h"
@@ -148,6 +149,14 @@ TEST(NvsTraining, BeginsWithTheWeightsOfAnotherModel) {
   for (size_t i = 0; i < before->parameters().size(); ++i) {
     EXPECT_TRUE(at::allclose(after->parameters()[i], before->parameters()[i], 0, 1e-6));
   }
+}
+
+TEST(NvsTraining, AModelThatCannotBeTrainedHereIsRefusedBeforeItIsMade) {
+  TrainingRun run = toy_run();
+  // Its weights alone would fit.
+  run.model.feed_forward.hidden_dim = machine_memory_bytes() / 16 / run.model.model_dim;
+  EXPECT_SENTENCE(run.make_task("", ""),
+                  "not enough memory for weights, gradients and moments of a model of ");
 }
 
 TEST(NvsTraining, StagesThatCannotWorkAreRefused) {

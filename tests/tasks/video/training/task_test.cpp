@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "lact/base/memory_use.h"
 #include "lact/io/image.h"
 #include "lact/io/png.h"
 #include "lact/models/video/folder.h"
@@ -286,6 +287,15 @@ TEST(VideoTraining, WhatCannotWorkIsRefused) {
   EXPECT_SENTENCE(train::start_run(run, {.folder = folder / "run"}), "name the autoencoder by --codec");
   EXPECT_FALSE(fs::exists(folder / "run"));
   EXPECT_SENTENCE(train::resume_run<TrainingRun>({.folder = folder / "run"}), "holds no run to resume");
+}
+
+TEST(VideoTraining, AModelThatCannotBeTrainedHereIsRefusedBeforeItIsMade) {
+  TrainingRun run = toy_video_run();
+  // Its weights alone would fit.
+  run.model.feed_forward.hidden_dim =
+      machine_memory_bytes() / 16 / run.model.model_dim / run.model.num_layers;
+  EXPECT_SENTENCE(run.make_task("", ""),
+                  "not enough memory for weights, gradients and moments of a model of ");
 }
 
 TEST(VideoTraining, NumbersAreCheckedBeforeAnythingIsComputedWithThem) {

@@ -1,0 +1,224 @@
+// Runs a recurrence chunk by chunk on a processor. Heads, and where they are too few blocks of value columns,
+// are shared out among the workers. The backward pass keeps the state before every eighth chunk and makes the
+// others again; what blocks of columns or heads with common keys add to one gradient is summed in one order.
+#pragma once
+
+#include <torch/autograd.h>
+
+#include <memory>
+
+#include "lact/ops/dispatch/work_items.h"
+#include "lact/ops/recurrences/chunk_rule.h"
+#include "lact/ops/recurrences/paths.h"
+#include "lact/ops/tokens/head_tokens.h"
+
+namespace lact::ops::fused {
+
+constexpr int64_t kSegment = 8;  ///< chunks between two states that are kept
+
+/// New tokens [B, H, T, W] whose heads lie beside each other, as projections want them.
+inline at::Tensor new_tokens(const at::Tensor& like, int64_t width) {
+  return at::empty({like.size(0), like.size(2), like.size(1), width}, like.options()).transpose(1, 2);
+}
+
+template <class Rule>
+class RecurrenceRun {
+ public:
+  RecurrenceRun(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& gate,
+                double scale)
+      : values_(v),
+        shared_keys_(k.size(1) != v.size(1)),
+        q_(q.expand({-1, v.size(1), -1, -1})),
+        k_(k.expand({-1, v.size(1), -1, -1})),
+        v_(v),
+        gate_(gate.dim() == 3 ? gate.unsqueeze(-1) : gate) {
+    const bool pairs = v_.bf16() && kernels::multiplies_pairs();
+    choose_blocks();
+    sizes_ = {k.size(3), block_, pairs ? kernels::Packing::pairs : kernels::Packing::singles, float(scale)};
+  }
+
+  /// The states that the backward pass needs.
+  at::Tensor new_boundaries() const { return at::empty({num_items(), segments(), state_size()}, at::kFloat); }
+
+  /// `boundaries` is undefined where no backward pass follows.
+  RecurrenceResult forward(const at::Tensor& state, const at::Tensor& boundaries) const {
+    const RecurrenceResult result = {new_tokens(values_, values_.size(3)),
+                                     at::empty(state.sizes(), at::kFloat)};
+    const HeadTokens before(state), behind(result.state), out(result.out);
+    each_item([&](Rule& rule, Bench& bench, const Item& item) {
+      const kernels::FloatRows now = state_rows(bench.numbers(state_size()));
+      kernel_.read_rows(rows(before, item, 0), sizes_.width, item.columns, nullptr, now);
+      for (int64_t i = 0; i < chunks(); ++i) {
+        if (boundaries.defined() && i % kSegment == 0) {
+          std::copy_n(now.numbers, state_size(), boundary(boundaries, item, i / kSegment));
+        }
+        rule.read(chunk(item, i), now, outputs(out, item, i * kernels::kChunkRows, item.column));
+      }
+      kernel_.write_rows(now, sizes_.width, item.columns, outputs(behind, item, 0, item.column));
+    });
+    return result;
+  }
+
+  /// Gradients of q, k, v, the gate and the state.
+  std::vector<at::Tensor> backward(const at::Tensor& boundaries, const at::Tensor& out_gradient,
+                                   const at::Tensor& state_gradient) const {
+    const bool partial = blocks_ > 1 || shared_keys_;
+    const at::Tensor dq = key_gradient(partial), dk = key_gradient(partial);
+    const at::Tensor dv = new_tokens(values_, values_.size(3));
+    const at::Tensor dgate =
+        at::empty({blocks_ * values_.size(0), values_.size(1), values_.size(2), gate_.width()}, at::kFloat);
+    const at::Tensor dstate = at::empty(state_gradient.sizes(), at::kFloat);
+    const HeadTokens dout(out_gradient), slope_behind(state_gradient), slope_before(dstate);
+    const HeadTokens q(dq), k(dk), v(dv), gate(dgate);
+    each_item([&](Rule& rule, Bench& bench, const Item& item) {
+      kernels::FloatRows states[kSegment + 1];
+      for (auto& state : states) state = state_rows(bench.numbers(state_size()));
+      const kernels::FloatRows slope = state_rows(bench.numbers(state_size()));
+      kernel_.read_rows(rows(slope_behind, item, 0), sizes_.width, item.columns, nullptr, slope);
+      for (int64_t segment = segments() - 1; segment >= 0; --segment) {
+        const int64_t first = segment * kSegment, count = std::min(kSegment, chunks() - first);
+        std::copy_n(boundary(boundaries, item, segment), state_size(), states[0].numbers);
+        for (int64_t i = 0; i < count; ++i) rule.write(chunk(item, first + i), states[i], states[i + 1]);
+        for (int64_t i = count - 1; i >= 0; --i) {
+          const int64_t token = (first + i) * kernels::kChunkRows;
+          const kernels::OutputRows gates = part(gate, item, partial_head(item), token, 0);
+          const ChunkGradients gradients = {rows(dout, item, token),
+                                            part(q, item, partial ? partial_head(item) : item.head, token, 0),
+                                            part(k, item, partial ? partial_head(item) : item.head, token, 0),
+                                            outputs(v, item, token, item.column),
+                                            {static_cast<float*>(gates.numbers), gates.stride}};
+          rule.differentiate(chunk(item, first + i), gradients, states[i], states[i + 1], slope);
+        }
+      }
+      kernel_.write_rows(slope, sizes_.width, item.columns, outputs(slope_before, item, 0, item.column));
+    });
+    at::Tensor gate_sum = sum_of_blocks(dgate);
+    return {key_sum(dq, partial), key_sum(dk, partial), dv, gate_sum, dstate};
+  }
+
+ private:
+  struct Item {
+    int64_t index, head, block, column, columns;
+  };
+
+  int64_t heads() const { return v_.heads(); }
+  int64_t num_items() const { return heads() * blocks_; }
+  int64_t chunks() const { return (v_.tokens() + kernels::kChunkRows - 1) / kernels::kChunkRows; }
+  int64_t segments() const { return (chunks() + kSegment - 1) / kSegment; }
+  int64_t state_stride() const { return kernels::round_up_to(block_, 32); }
+  int64_t state_size() const { return sizes_.width * state_stride(); }
+  kernels::FloatRows state_rows(float* numbers) const { return {numbers, state_stride()}; }
+  float* boundary(const at::Tensor& boundaries, const Item& item, int64_t segment) const {
+    return boundaries.data_ptr<float>() + (item.index * segments() + segment) * state_size();
+  }
+
+  /// As few blocks of value columns as keep all workers busy.
+  void choose_blocks() {
+    const int64_t width = v_.width(), workers = num_workers(), most = (width + 63) / 64;
+    const auto busy = [&](int64_t count) {
+      const int64_t rounds = (heads() * count + workers - 1) / workers;
+      return double(heads() * count) / double(rounds * workers);
+    };
+    int64_t parts = 1;
+    for (int64_t count = 2; count <= most && busy(parts) < 0.75; ++count) {
+      if (busy(count) > busy(parts)) parts = count;
+    }
+    block_ = kernels::round_up_to((width + parts - 1) / parts, 32);
+    block_ = std::min(block_, width);
+    blocks_ = (width + block_ - 1) / block_;
+  }
+
+  template <class Body>
+  void each_item(const Body& body) const {
+    for_each_item(num_items(), [&](int64_t index, int64_t) {
+      const int64_t block = index % blocks_, column = block * block_;
+      const Item item = {index, index / blocks_, block, column, std::min(block_, v_.width() - column)};
+      ChunkSizes sizes = sizes_;
+      sizes.value_width = item.columns;
+      Bench bench(sizes.packing);
+      Rule rule(bench, sizes);
+      body(rule, bench, item);
+    });
+  }
+
+  kernels::NumberRows rows(const HeadTokens& x, const Item& item, int64_t row) const {
+    return {x.at(item.head, row, item.column), x.stride(), x.bf16()};
+  }
+  static kernels::OutputRows part(const HeadTokens& x, const Item&, int64_t head, int64_t row,
+                                  int64_t column) {
+    return {x.at(head, row, column), x.stride(), x.bf16()};
+  }
+  static kernels::OutputRows outputs(const HeadTokens& x, const Item& item, int64_t row, int64_t column) {
+    return part(x, item, item.head, row, column);
+  }
+  int64_t partial_head(const Item& item) const { return item.block * heads() + item.head; }
+
+  Chunk chunk(const Item& item, int64_t index) const {
+    const int64_t token = index * kernels::kChunkRows;
+    return {q_.rows(item.head, token), k_.rows(item.head, token), rows(v_, item, token),
+            gate_.rows(item.head, token), std::min(kernels::kChunkRows, v_.tokens() - token)};
+  }
+
+  at::Tensor key_gradient(bool partial) const {
+    if (!partial) return new_tokens(values_, sizes_.width);
+    return at::empty({blocks_ * values_.size(0), values_.size(1), values_.size(2), sizes_.width}, at::kFloat);
+  }
+  at::Tensor sum_of_blocks(const at::Tensor& x) const {
+    return blocks_ == 1 ? x : x.unflatten(0, {blocks_, values_.size(0)}).sum(0);
+  }
+  at::Tensor key_sum(const at::Tensor& x, bool partial) const {
+    if (!partial) return x;
+    at::Tensor sum = sum_of_blocks(x);
+    if (shared_keys_) sum = sum.sum(1, true);
+    return sum.to(values_.scalar_type());
+  }
+
+  const kernels::RecurrenceKernels& kernel_ = kernels::recurrence_kernels();
+  at::Tensor values_;
+  bool shared_keys_;
+  HeadTokens q_, k_, v_, gate_;
+  ChunkSizes sizes_;
+  int64_t block_ = 0, blocks_ = 0;
+};
+
+template <class Rule>
+struct RecurrenceFunction : torch::autograd::Function<RecurrenceFunction<Rule>> {
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
+                                                const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                                const at::Tensor& gate, const at::Tensor& state,
+                                                double scale) {
+    const RecurrenceRun<Rule> run(q, k, v, gate, scale);
+    const at::Tensor boundaries = run.new_boundaries();
+    const RecurrenceResult result = run.forward(state, boundaries);
+    context->save_for_backward({q, k, v, gate, boundaries});
+    context->saved_data["scale"] = scale;
+    return {result.out, result.state};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list incoming) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &gate = saved[3];
+    const RecurrenceRun<Rule> run(q, k, v, gate, context->saved_data["scale"].toDouble());
+    const at::Tensor out = incoming[0].defined() ? incoming[0] : at::zeros_like(v);
+    const at::Tensor state = incoming[1].defined()
+                                 ? incoming[1]
+                                 : at::zeros({v.size(0), v.size(1), k.size(3), v.size(3)}, gate.options());
+    auto gradients = run.backward(saved[4], out, state);
+    gradients[3] = gradients[3].view(gate.sizes());
+    gradients.emplace_back();
+    return gradients;
+  }
+};
+
+template <class Rule>
+RecurrenceResult run_recurrence(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                const at::Tensor& gate, const at::Tensor& state, double scale) {
+  if (!needs_gradient(q, k, v, gate, state)) {
+    return RecurrenceRun<Rule>(q, k, v, gate, scale).forward(state, at::Tensor());
+  }
+  const auto results = RecurrenceFunction<Rule>::apply(q, k, v, gate, state, scale);
+  return {results[0], results[1]};
+}
+
+}  // namespace lact::ops::fused

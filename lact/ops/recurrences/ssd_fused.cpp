@@ -1,0 +1,147 @@
+// Mamba-2's rule on a chunk. With c the sums of g, L_ij = e^{c_i - c_j} (j <= i), X̂ = e^{c_C - c} * V and
+// dÔ = e^c * dO:
+//   A = (Q Kᵀ) * L,   O = e^c * (Q S) + A V,   S' = e^{c_C} S + Kᵀ X̂
+//   dA = (dO Vᵀ) * L,   dV = Aᵀ dO + e^{c_C - c} * (K dS'),   dQ = dA K + dÔ Sᵀ,   dK = dAᵀ Q + X̂ dS'ᵀ
+//   dS = e^{c_C} dS' + Qᵀ dÔ,   dg_t = <S', dS'> + sum over i >= t of <dq_i, q_i> - <dk_i, k_i>
+#include <cmath>
+
+#include "lact/ops/recurrences/recurrence_run.h"
+
+namespace lact::ops::fused {
+
+namespace {
+
+using kernels::FloatRows;
+using kernels::kChunkRows;
+
+class SsdRule {
+ public:
+  SsdRule(Bench& bench, const ChunkSizes& sizes)
+      : sizes_(sizes),
+        weights_(bench.matrix(kChunkRows, kChunkRows)),
+        slopes_(bench.matrix(kChunkRows, kChunkRows)),
+        values_(bench.matrix(kChunkRows, sizes.value_width)),
+        scaled_(bench.matrix(kChunkRows, sizes.value_width)),
+        q_(bench.matrix(kChunkRows, sizes.width)),
+        k_(bench.matrix(kChunkRows, sizes.width)),
+        dq_(bench.matrix(kChunkRows, sizes.width)),
+        dk_(bench.matrix(kChunkRows, sizes.width)),
+        token_left_(bench, kChunkRows, std::max({sizes.width, sizes.value_width, kChunkRows})),
+        query_left_(bench, kChunkRows, sizes.width),
+        state_left_(bench, sizes.width, kChunkRows),
+        right_(bench, std::max({sizes.width, sizes.value_width, kChunkRows}),
+               std::max({sizes.width, sizes.value_width, kChunkRows})) {}
+
+  void read(const Chunk& in, FloatRows state, kernels::OutputRows out) {
+    sum_up(in);
+    weigh(in);
+    right_.pack(state.read(), sizes_.width, sizes_.value_width).multiply(query_left_, values_);
+    kernel_.scale_rows(values_, in.rows, sizes_.value_width, since_start_, values_);
+    token_left_.pack(weights_.read(), in.rows, in.rows);
+    right_.pack(in.v, in.rows, sizes_.value_width).add_product(token_left_, values_);
+    kernel_.write_rows(values_, in.rows, sizes_.value_width, out);
+    add_tokens(in, state, state);
+  }
+
+  void write(const Chunk& in, FloatRows state, FloatRows next) {
+    sum_up(in);
+    add_tokens(in, state, next);
+  }
+
+  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows next,
+                     FloatRows slope) {
+    const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
+    sum_up(in);
+    weigh(in);
+    token_left_.pack(to.out, n, columns);
+    right_.pack_transposed(in.v, columns, n).multiply(token_left_, slopes_);
+    kernel_.decay_causal(slopes_, n, sums_);
+
+    token_left_.pack(in.k, n, width);
+    right_.pack(slope.read(), width, columns).multiply(token_left_, values_);
+    kernel_.scale_rows(values_, n, columns, until_end_, values_);
+    token_left_.pack_transposed(weights_.read(), n, n);
+    right_.pack(to.out, n, columns).add_product(token_left_, values_);
+    kernel_.write_rows(values_, n, columns, to.v);
+
+    kernel_.read_rows(in.v, n, columns, until_end_, scaled_);
+    token_left_.pack(scaled_.read(), n, columns);
+    right_.pack_transposed(slope.read(), columns, width).multiply(token_left_, dk_);
+    token_left_.pack_transposed(slopes_.read(), n, n);
+    right_.pack(in.q, n, width).add_product(token_left_, dk_);
+
+    kernel_.read_rows(to.out, n, columns, since_start_, scaled_);
+    token_left_.pack(scaled_.read(), n, columns);
+    right_.pack_transposed(state.read(), columns, width).multiply(token_left_, dq_);
+    token_left_.pack(slopes_.read(), n, n);
+    right_.pack(in.k, n, width).add_product(token_left_, dq_);
+
+    kernel_.write_rows(dq_, n, width, to.q);
+    kernel_.write_rows(dk_, n, width, to.k);
+    differentiate_gate(in, to, next, slope);
+
+    state_left_.pack_transposed(in.q, width, n);
+    right_.pack(scaled_.read(), n, columns).multiply(state_left_, slope, 1, whole_, slope);
+  }
+
+ private:
+  void sum_up(const Chunk& in) {
+    double sum = 0;
+    for (int64_t i = 0; i < in.rows; ++i) {
+      const float own = gate_of(in, i);
+      sum += own < kernels::kStrongestDecay ? kernels::kStrongestDecay : own;
+      sums_[i] = float(sum);
+      since_start_[i] = float(std::exp(sum));
+    }
+    for (int64_t i = 0; i < in.rows; ++i) until_end_[i] = std::exp(sums_[in.rows - 1] - sums_[i]);
+    whole_ = since_start_[in.rows - 1];
+  }
+
+  /// The weights A; the queries stay packed.
+  void weigh(const Chunk& in) {
+    query_left_.pack(in.q, in.rows, sizes_.width);
+    right_.pack_transposed(in.k, sizes_.width, in.rows).multiply(query_left_, weights_);
+    kernel_.decay_causal(weights_, in.rows, sums_);
+  }
+
+  void add_tokens(const Chunk& in, FloatRows state, FloatRows next) {
+    kernel_.read_rows(in.v, in.rows, sizes_.value_width, until_end_, scaled_);
+    state_left_.pack_transposed(in.k, sizes_.width, in.rows);
+    right_.pack(scaled_.read(), in.rows, sizes_.value_width).multiply(state_left_, next, 1, whole_, state);
+  }
+
+  void differentiate_gate(const Chunk& in, const ChunkGradients& to, FloatRows next, FloatRows slope) {
+    float by_token[kChunkRows] = {};
+    kernel_.read_rows(in.q, in.rows, sizes_.width, nullptr, q_);
+    kernel_.read_rows(in.k, in.rows, sizes_.width, nullptr, k_);
+    kernel_.add_row_products(q_, dq_, in.rows, sizes_.width, 1, by_token);
+    kernel_.add_row_products(k_, dk_, in.rows, sizes_.width, -1, by_token);
+    double total = 0;
+    for (int64_t row = 0; row < sizes_.width; ++row) {
+      float sum = 0;
+      kernel_.add_row_products({next.numbers + row * next.stride, 0}, {slope.numbers + row * slope.stride, 0},
+                               1, sizes_.value_width, 1, &sum);
+      total += sum;
+    }
+    for (int64_t i = in.rows - 1; i >= 0; --i) {
+      total += by_token[i];
+      to.gate.numbers[i * to.gate.stride] = float(total);
+    }
+  }
+
+  const kernels::RecurrenceKernels& kernel_ = kernels::recurrence_kernels();
+  ChunkSizes sizes_;
+  FloatRows weights_, slopes_, values_, scaled_, q_, k_, dq_, dk_;
+  LeftOperand token_left_, query_left_, state_left_;
+  RightOperand right_;
+  float sums_[kChunkRows], since_start_[kChunkRows], until_end_[kChunkRows], whole_ = 1;
+};
+
+}  // namespace
+
+RecurrenceResult ssd(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                     const at::Tensor& log_decay, const at::Tensor& state) {
+  return run_recurrence<SsdRule>(q, k, v, log_decay, state, 1);
+}
+
+}  // namespace lact::ops::fused

@@ -1,0 +1,27 @@
+// What a run keeps for every parameter, compared with the machine's memory before any of it is taken. What a
+// step needs besides, activations above all, depends on the task and is not counted.
+#pragma once
+
+#include "lact/train/trainer.h"
+
+namespace lact::train {
+
+/// Parameters of a model; those that are not learned have no gradient and no moments.
+struct ParameterCounts {
+  double all = 0;
+  double learned = 0;
+};
+ParameterCounts count_parameters(const torch::nn::Module& model);
+
+/// Bytes that stay from step to step, all float32: weights and their moving average, if there is one;
+/// gradients and AdamW's two moments of those that are learned.
+double bytes_to_train(const ParameterCounts& parameters, const TrainOptions& options);
+
+/// Throws OutOfMemory, in one sentence, if that is more than this machine has at all: for a task, before it
+/// makes the model.
+void check_memory_to_train(const ParameterCounts& parameters, const TrainOptions& options);
+
+/// A sentence for runs that fit but leave little for activations; "" for others.
+std::string memory_warning(const ParameterCounts& parameters, const TrainOptions& options);
+
+}  // namespace lact::train

@@ -1,0 +1,181 @@
+#include "lact/ttt/fused_steps.h"
+
+#include <ATen/ATen.h>
+
+#include <optional>
+
+#include "lact/ttt/flat.h"
+
+namespace lact::ttt::fused {
+
+namespace {
+
+Range shifted(Range tokens, int64_t first) { return {tokens.begin - first, tokens.end - first}; }
+
+at::Tensor mean_over(const at::Tensor& beta, Range tokens) {
+  return flat(beta.narrow(2, tokens.begin, tokens.size())).mean(1).view({-1});
+}
+
+/// v - f(k) for the chunk's tokens, in a tensor like v.
+at::Tensor residual_of(const Tensors& in, Tape& tape, ChunkStep& chunk) {
+  const size_t place = tape.needs_gradient ? chunk.repeat : 0;
+  if (tape.residuals.size() == place) {
+    tape.residuals.push_back(token_room(in.v, in.v.size(3), tape, &ChunkStep::written));
+  }
+  const at::Tensor& residual = tape.residuals[place];
+  const ReadChunk predicted = {HeadTokens(in.k), HeadTokens(residual), chunk.written};
+  chunk.kept_prediction = tape.passes->forward(&predicted, nullptr, {}, tape.keep).read;
+  const auto own = [&](const at::Tensor& x) {
+    return x.narrow(2, chunk.written.begin, chunk.written.size());
+  };
+  own(residual).neg_().add_(own(in.v));
+  return residual;
+}
+
+/// Where tokens have gradients from several sides (a chunk's steps, its prediction), those of one step, to be
+/// added in float32.
+struct StepGradients {
+  at::Tensor k, v, predicted_k;
+  Matrices rates;
+
+  StepGradients(const Tensors& in, const TokenGradients& tokens) {
+    const auto room = [](const at::Tensor& like) {
+      return at::empty(like.sizes(), like.options().dtype(at::kFloat));
+    };
+    k = room(in.k), v = room(in.v), predicted_k = room(in.k);
+    for (const auto& rate : tokens.rates) rates.push_back(at::empty_like(rate));
+  }
+
+  void add_to(const TokenGradients& tokens, Range written) const {
+    const auto add = [&](const at::Tensor& sum, const at::Tensor& part, int64_t dim) {
+      sum.narrow(dim, written.begin, written.size()).add_(part.narrow(dim, written.begin, written.size()));
+    };
+    add(tokens.k, k, 2), add(tokens.v, v, 2);
+    for (size_t i = 0; i < rates.size(); ++i) add(tokens.rates[i], rates[i], 1);
+  }
+};
+
+/// From the gradients of v - f(k), which are those of v: through the prediction to k and the weights.
+void predict_backward(const Tensors& in, Tape& tape, const ChunkStep& chunk, const PerMatrix& weights,
+                      const StepGradients& step) {
+  const auto own = [&](const at::Tensor& x) {
+    return x.narrow(2, chunk.written.begin, chunk.written.size());
+  };
+  // In the tokens' type, as the passes take it.
+  const at::Tensor prediction = at::empty(step.v.sizes(), in.v.options());
+  own(prediction).copy_(own(step.v)).neg_();
+  tape.passes->apply_backward({HeadTokens(in.k), {}, chunk.written}, chunk.kept_prediction,
+                              {HeadTokens(step.predicted_k), HeadTokens(prediction), chunk.written}, weights);
+  own(step.k).add_(own(step.predicted_k));
+}
+
+}  // namespace
+
+at::Tensor token_room(const at::Tensor& like, int64_t width, const Tape& tape, Range ChunkStep::*tokens) {
+  int64_t covered = 0;
+  for (const auto& chunk : tape.steps) covered += chunk.repeat == 0 ? (chunk.*tokens).size() : 0;
+  const std::vector<int64_t> sizes = {like.size(0), like.size(2), like.size(1), width};
+  const auto options = like.options();
+  return (covered < like.size(2) ? at::zeros(sizes, options) : at::empty(sizes, options)).transpose(1, 2);
+}
+
+std::vector<ChunkStep> steps_of(const Schedule& schedule, const ScanInputs& inputs, int64_t repeats) {
+  std::vector<ChunkStep> steps;
+  for (const auto& [operation, tokens] : schedule) {
+    const Range read = shifted(tokens, inputs.first_query), written = shifted(tokens, inputs.first_key);
+    const bool read_first = operation == Operation::apply_then_update;
+    for (size_t i = 0; updates(operation) && i < size_t(repeats); ++i) {
+      steps.push_back({.read = i == 0 && read_first ? read : Range(), .written = written, .repeat = i});
+    }
+    if (applies(operation) && !read_first) steps.push_back({.read = read});
+  }
+  return steps;
+}
+
+void fill_missing(PerMatrix& gradients, const PerMatrix& like) {
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) gradients[i] = at::zeros_like(like[i]);
+  }
+}
+
+bool has_several_sides(const Tape& tape) { return tape.residual || tape.rule.steps > 1; }
+
+at::Tensor run_forward(const Tensors& in, Tape& tape, FlatMemory& memory) {
+  const at::Tensor out = token_room(in.q, in.v.size(3), tape, &ChunkStep::read);
+  ReadChunk read = {HeadTokens(in.q), HeadTokens(out), {}};
+  WrittenChunk written = {HeadTokens(in.k), HeadTokens(in.v), flat_rows(in.rates), {}};
+  size_t version = 0, loaded = 1;
+  tape.versions = {memory.weights};
+  for (auto& chunk : tape.steps) {
+    if (loaded != version) tape.passes->load(memory.weights), loaded = version;
+    chunk.version = version;
+    read.tokens = chunk.read, written.tokens = chunk.written;
+    PerMatrix direction;
+    if (!chunk.written.empty()) {
+      for (const auto& weight : memory.weights) direction.push_back(at::zeros_like(weight));
+      if (tape.residual) written.v = HeadTokens(residual_of(in, tape, chunk));
+    }
+    chunk.kept = tape.passes->forward(chunk.read.empty() ? nullptr : &read,
+                                      chunk.written.empty() ? nullptr : &written, direction, tape.keep);
+    if (chunk.written.empty()) continue;
+    const at::Tensor decay = in.beta.defined() ? mean_over(in.beta, chunk.written) : at::Tensor();
+    UpdateTape update = step(memory, tape.rule, direction, decay, tape.precision);
+    ++version;
+    if (!tape.needs_gradient) continue;
+    chunk.update = std::move(update);
+    tape.versions.push_back(memory.weights);
+  }
+  return out;
+}
+
+void run_backward(const Tensors& in, Tape& tape, const at::Tensor& out_gradient, MemoryGradients& memory,
+                  TokenGradients& tokens) {
+  ReadChunk read = {HeadTokens(in.q), {}, {}};
+  ReadChunk read_gradients = {
+      HeadTokens(tokens.q), out_gradient.defined() ? HeadTokens(out_gradient) : HeadTokens(), {}};
+  WrittenChunk written = {HeadTokens(in.k), HeadTokens(in.v), flat_rows(in.rates), {}};
+  std::optional<StepGradients> several;
+  if (has_several_sides(tape)) several.emplace(in, tokens);
+  WrittenChunk written_gradients =
+      several ? WrittenChunk{HeadTokens(several->k), HeadTokens(several->v), several->rates, {}}
+              : WrittenChunk{HeadTokens(tokens.k), HeadTokens(tokens.v), tokens.rates, {}};
+  size_t loaded = tape.versions.size();
+  const auto load = [&](size_t version) {
+    if (loaded != version) tape.passes->load(tape.versions[version]), loaded = version;
+    fill_missing(memory.weights, tape.versions[version]);
+  };
+  for (auto chunk = tape.steps.rbegin(); chunk != tape.steps.rend(); ++chunk) {
+    if (!chunk->written.empty()) {
+      const auto [direction, decay] = step_backward(memory, tape.rule, chunk->update, tape.precision);
+      if (direction.empty()) {
+        // Nothing was read after this write.
+        if (!several) {
+          tokens.k.narrow(2, chunk->written.begin, chunk->written.size()).zero_();
+          tokens.v.narrow(2, chunk->written.begin, chunk->written.size()).zero_();
+        }
+      } else {
+        load(chunk->version);
+        written.tokens = written_gradients.tokens = chunk->written;
+        if (tape.residual) written.v = HeadTokens(tape.residuals[chunk->repeat]);
+        tape.passes->descend_backward(written, direction, chunk->kept.written, written_gradients,
+                                      memory.weights);
+        if (tape.residual) predict_backward(in, tape, *chunk, memory.weights, *several);
+        if (several) several->add_to(tokens, chunk->written);
+      }
+      if (decay.defined()) {
+        tokens.beta.view({-1, in.beta.size(2)})
+            .narrow(1, chunk->written.begin, chunk->written.size())
+            .add_((decay / double(chunk->written.size())).unsqueeze(1).expand({-1, chunk->written.size()}));
+      }
+    }
+    if (!chunk->read.empty() && out_gradient.defined()) {
+      load(chunk->version);
+      read.tokens = read_gradients.tokens = chunk->read;
+      tape.passes->apply_backward(read, chunk->kept.read, read_gradients, memory.weights);
+    }
+    chunk->kept = {};
+    chunk->update = {};
+  }
+}
+
+}  // namespace lact::ttt::fused
