@@ -385,8 +385,11 @@ TEST(Cost, ParametersAndStateAreThoseOfTheLayers) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     Draw draw(seed);
     const ttt::LactConfig memory = draw_memory(draw);
-    HybridLayerConfig hybrid = {draw_projection(draw), draw_attention(draw), memory,
-                                draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none})};
+    HybridLayerConfig hybrid;
+    hybrid.projection = draw_projection(draw);
+    hybrid.attention = draw_attention(draw);
+    hybrid.memory = memory;
+    hybrid.rescaled = draw.one_of({Rescaled::memory, Rescaled::attention, Rescaled::none});
     draw_recurrences(draw, hybrid);
     const LactLayerConfig lact = {draw_projection(draw), memory};
     const AttentionLayerConfig attention = {draw_projection(draw), draw_attention(draw)};
@@ -430,7 +433,9 @@ TEST(Cost, ParametersAreThoseOfTheBlocks) {
     Draw draw(seed);
     LmConfig lm;
     lm.model_dim = kWidth;
-    lm.layer = {draw_projection(draw), draw_attention(draw), draw_memory(draw)};
+    lm.layer.projection = draw_projection(draw);
+    lm.layer.attention = draw_attention(draw);
+    lm.layer.memory = draw_memory(draw);
     using nn::FeedForwardKind;
     lm.feed_forward = {
         draw.one_of({FeedForwardKind::swiglu, FeedForwardKind::gelu, FeedForwardKind::gelu_tanh}), 40,

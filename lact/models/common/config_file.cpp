@@ -58,15 +58,14 @@ ConfigFile read_config_file(const std::string& folder) {
 
 options::Json in_todays_words(options::Json config) {
   if (!config.is_object() || !config.contains("layer") || !config["layer"].is_object()) return config;
-  auto& layer = config["layer"];
-  const auto kind = layer.find("memory_kind");
-  if (kind == layer.end() || (*kind != "lact" && *kind != "none")) return config;
-  if (*kind == "none") {
+  const options::Json kind = config["layer"].value("memory_kind", options::Json());
+  if (kind != "lact" && kind != "none") return config;
+  config["layer"].erase("memory_kind");
+  if (kind == "none") {
     LACT_CHECK(!config.contains("mixer"), "layer.memory_kind is none, which is mixer window, but mixer is {}",
                config["mixer"].dump());
     config["mixer"] = "window";
   }
-  layer.erase("memory_kind");
   return config;
 }
 

@@ -19,9 +19,14 @@ using lact::testing::randn;
 
 constexpr int64_t kDim = 12;
 
-AttentionConfig heads_with_rope() {
+AttentionConfig plain_heads() {
   AttentionConfig config;
   config.num_heads = 2;
+  return config;
+}
+
+AttentionConfig heads_with_rope() {
+  AttentionConfig config = plain_heads();
   config.head_norm = true;
   config.rope = ops::RopeOptions{100};
   return config;
@@ -63,7 +68,7 @@ at::Tensor in_pieces(Mixer& layer, const at::Tensor& x, const std::vector<int64_
 
 TEST(FullAttentionOfText, IsSoftmaxAttentionToEverythingBefore) {
   const int64_t tokens = 11;
-  FullAttention core(kDim, {.num_heads = 2});
+  FullAttention core(kDim, plain_heads());
   const Projected in = {{}, randn({2, tokens, kDim}), randn({2, tokens, kDim}), randn({2, tokens, kDim})};
   // Chunk and window, which other mixers need, mean nothing to it.
   for (const auto& layout : {causal_layout(tokens, 4, 4), causal_layout(tokens, 3, 1)}) {
@@ -144,7 +149,7 @@ TEST(FullAttentionOfText, FusedEqualsTheReference) {
 
 // A matrix of 3000 x 3000 scores in float32 has 36 MB.
 TEST(FullAttentionOfText, MakesNoMatrixOfAllPairs) {
-  FullAttention core(32, {.num_heads = 2});
+  FullAttention core(32, plain_heads());
   const int64_t tokens = 3000;
   const auto state = core.initial_state(1);
   Projected in;
