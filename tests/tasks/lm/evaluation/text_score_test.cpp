@@ -52,13 +52,17 @@ TEST(TextScore, PositionLossAveragesBuckets) {
   const auto result = position_loss("m", model, *tokens, {.length = 100, .sequences = 8, .bucket = 30});
   EXPECT_EQ(result.sequences, 3);
   EXPECT_EQ(result.end, (std::vector<int64_t>{30, 60, 90, 100}));
-  double sum = 0;
+  at::Tensor expected = at::zeros({99});  // of positions 1 to 99
   for (int64_t i = 0; i < 3; ++i) {
     at::Tensor ids = at::empty({1, 100}, at::kLong);
     tokens->copy(i * 100, 100, ids.data_ptr<int64_t>());
-    sum += ops::next_token_loss(model->forward(ids), ids).mean().item<double>() / 3;
+    expected += ops::next_token_loss(model->forward(ids), ids)[0] / 3;
   }
-  EXPECT_NEAR(result.mean, sum, 1e-4);
+  EXPECT_NEAR(result.mean, expected.mean().item<double>(), 1e-4);
+  // Position 0 has no loss: the first bucket is the mean of the 29 others.
+  EXPECT_NEAR(result.loss[0], expected.slice(0, 0, 29).mean().item<double>(), 1e-4);
+  EXPECT_NEAR(result.loss[1], expected.slice(0, 29, 59).mean().item<double>(), 1e-4);
+  EXPECT_NEAR(result.loss[3], expected.slice(0, 89).mean().item<double>(), 1e-4);
   EXPECT_SENTENCE(position_loss("m", model, *tokens, {.length = 1000}), "fewer than one sequence of 1000");
 }
 
