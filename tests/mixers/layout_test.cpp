@@ -143,13 +143,8 @@ TEST(Layout, FullAttentionSeesOnlyWhatIsWrittenWhereWritesLeaveGaps) {
   SequenceLayout layout = views_layout(1, 5, 2);
   for (const std::vector<int64_t>& order : {std::vector<int64_t>{8, 0, 4}, {4, 0, 8, 6}, {0, 4, 2, 10}}) {
     layout.schedule.clear();
-    layout.stretches.clear();
-    for (const int64_t begin : order) {
-      layout.schedule.push_back({ttt::Operation::update, {begin, begin + 2}});
-      layout.stretches.push_back({{begin, begin + 2}, Passage::remembered});
-    }
+    for (const int64_t begin : order) layout.schedule.push_back({ttt::Operation::update, {begin, begin + 2}});
     layout.schedule.push_back({ttt::Operation::apply, {0, 12}});
-    layout.stretches.push_back({{0, 12}, Passage::read_only});
     EXPECT_TRUE(ops::window_mask(full_window(layout), layout.tokens).equal(layout_mask(layout)));
   }
 }

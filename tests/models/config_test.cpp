@@ -134,6 +134,7 @@ TEST(ModelConfigs, NoNumberIsTakenOutOfAllReason) {
       if (value == nullptr || !value->is_number()) continue;
       ++numbers;
       for (const Json& bad : unreasonable) {
+        if (bad == -2 && field.path.ends_with("step_shift")) continue;  // that of the paper is -4.6
         *value = bad;
         auto other = config;
         EXPECT_THROW(

@@ -2,7 +2,12 @@
 // dÔ = e^c * dO:
 //   A = (Q Kᵀ) * L,   O = e^c * (Q S) + A V,   S' = e^{c_C} S + Kᵀ X̂
 //   dA = (dO Vᵀ) * L,   dV = Aᵀ dO + e^{c_C - c} * (K dS'),   dQ = dA K + dÔ Sᵀ,   dK = dAᵀ Q + X̂ dS'ᵀ
-//   dS = e^{c_C} dS' + Qᵀ dÔ,   dg_t = <S', dS'> + sum over i >= t of <dq_i, q_i> - <dk_i, k_i>
+//   dS = e^{c_C} dS' + Qᵀ dÔ
+//   dg_t = e^{c_C} <S, dS'> + Σ_{i<t} <k_i, (X̂ dS'ᵀ)_i> + Σ_{i>=t} <q_i, (dÔ Sᵀ)_i> + Σ_{i>=t>j} (dO Vᵀ)_ij
+//   A_ij
+// The last is what g_t lies between, and nothing else: the shorter form with <dq_i, q_i> - <dk_i, k_i> also
+// adds and subtracts what a token gives to itself, which is nearly all there is where decays are strong.
+#include <algorithm>
 #include <cmath>
 
 #include "lact/ops/recurrences/recurrence_run.h"
@@ -22,8 +27,7 @@ class SsdRule {
         slopes_(bench.matrix(kChunkRows, kChunkRows)),
         values_(bench.matrix(kChunkRows, sizes.value_width)),
         scaled_(bench.matrix(kChunkRows, sizes.value_width)),
-        q_(bench.matrix(kChunkRows, sizes.width)),
-        k_(bench.matrix(kChunkRows, sizes.width)),
+        tokens_(bench.matrix(kChunkRows, sizes.width)),
         dq_(bench.matrix(kChunkRows, sizes.width)),
         dk_(bench.matrix(kChunkRows, sizes.width)),
         token_left_(bench, kChunkRows, std::max({sizes.width, sizes.value_width, kChunkRows})),
@@ -48,13 +52,14 @@ class SsdRule {
     add_tokens(in, state, next);
   }
 
-  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows next,
+  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows /*next*/,
                      FloatRows slope) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
     sum_up(in);
     weigh(in);
     token_left_.pack(to.out, n, columns);
     right_.pack_transposed(in.v, columns, n).multiply(token_left_, slopes_);
+    begin_gate(in, state, slope);
     kernel_.decay_causal(slopes_, n, sums_);
 
     token_left_.pack(in.k, n, width);
@@ -67,18 +72,20 @@ class SsdRule {
     kernel_.read_rows(in.v, n, columns, until_end_, scaled_);
     token_left_.pack(scaled_.read(), n, columns);
     right_.pack_transposed(slope.read(), columns, width).multiply(token_left_, dk_);
+    add_to_gate(in.k, dk_, n, /*later=*/true);
     token_left_.pack_transposed(slopes_.read(), n, n);
     right_.pack(in.q, n, width).add_product(token_left_, dk_);
 
     kernel_.read_rows(to.out, n, columns, since_start_, scaled_);
     token_left_.pack(scaled_.read(), n, columns);
     right_.pack_transposed(state.read(), columns, width).multiply(token_left_, dq_);
+    add_to_gate(in.q, dq_, n, /*later=*/false);
     token_left_.pack(slopes_.read(), n, n);
     right_.pack(in.k, n, width).add_product(token_left_, dq_);
 
     kernel_.write_rows(dq_, n, width, to.q);
     kernel_.write_rows(dk_, n, width, to.k);
-    differentiate_gate(in, to, next, slope);
+    for (int64_t i = 0; i < n; ++i) to.gate.numbers[i * to.gate.stride] = float(gate_[i]);
 
     state_left_.pack_transposed(in.q, width, n);
     right_.pack(scaled_.read(), n, columns).multiply(state_left_, slope, 1, whole_, slope);
@@ -110,31 +117,46 @@ class SsdRule {
     right_.pack(scaled_.read(), in.rows, sizes_.value_width).multiply(state_left_, next, 1, whole_, state);
   }
 
-  void differentiate_gate(const Chunk& in, const ChunkGradients& to, FloatRows next, FloatRows slope) {
-    float by_token[kChunkRows] = {};
-    kernel_.read_rows(in.q, in.rows, sizes_.width, nullptr, q_);
-    kernel_.read_rows(in.k, in.rows, sizes_.width, nullptr, k_);
-    kernel_.add_row_products(q_, dq_, in.rows, sizes_.width, 1, by_token);
-    kernel_.add_row_products(k_, dk_, in.rows, sizes_.width, -1, by_token);
-    double total = 0;
+  /// What passes over all tokens, and from a token to one behind it. dO Vᵀ has no decay yet.
+  void begin_gate(const Chunk& in, FloatRows state, FloatRows slope) {
+    double passes = 0;
     for (int64_t row = 0; row < sizes_.width; ++row) {
       float sum = 0;
-      kernel_.add_row_products({next.numbers + row * next.stride, 0}, {slope.numbers + row * slope.stride, 0},
-                               1, sizes_.value_width, 1, &sum);
-      total += sum;
+      kernel_.add_row_products({state.numbers + row * state.stride, 0},
+                               {slope.numbers + row * slope.stride, 0}, 1, sizes_.value_width, 1, &sum);
+      passes += sum;
     }
-    for (int64_t i = in.rows - 1; i >= 0; --i) {
-      total += by_token[i];
-      to.gate.numbers[i * to.gate.stride] = float(total);
+    std::fill(gate_, gate_ + in.rows, double(whole_) * passes);
+    for (int64_t i = 0; i < in.rows; ++i) {
+      const float* slopes = slopes_.numbers + i * slopes_.stride;
+      const float* weights = weights_.numbers + i * weights_.stride;
+      double before = 0;
+      for (int64_t t = 1; t <= i; ++t) gate_[t] += before += double(slopes[t - 1]) * weights[t - 1];
+    }
+  }
+
+  /// What tokens give to the state behind the chunk (to all gates `later` than theirs), or take from that
+  /// before it (all gates up to theirs).
+  void add_to_gate(kernels::NumberRows x, FloatRows dx, int64_t rows, bool later) {
+    float by_token[kChunkRows] = {};
+    kernel_.read_rows(x, rows, sizes_.width, nullptr, tokens_);
+    kernel_.add_row_products(tokens_, dx, rows, sizes_.width, 1, by_token);
+    double sum = 0;
+    for (int64_t step = 0; step < rows; ++step) {
+      const int64_t i = later ? step : rows - 1 - step;
+      if (later) gate_[i] += sum;
+      sum += by_token[i];
+      if (!later) gate_[i] += sum;
     }
   }
 
   const kernels::RecurrenceKernels& kernel_ = kernels::recurrence_kernels();
   ChunkSizes sizes_;
-  FloatRows weights_, slopes_, values_, scaled_, q_, k_, dq_, dk_;
+  FloatRows weights_, slopes_, values_, scaled_, tokens_, dq_, dk_;
   LeftOperand token_left_, query_left_, state_left_;
   RightOperand right_;
   float sums_[kChunkRows], since_start_[kChunkRows], until_end_[kChunkRows], whole_ = 1;
+  double gate_[kChunkRows];  ///< gradients
 };
 
 }  // namespace
