@@ -20,13 +20,18 @@ def later(size):
     return torch.ones(size, size, dtype=torch.bool).triu(1)
 
 
+def chunks(*tensors):
+    """One after the other. Taken apart at once: a slice per chunk would have a whole tensor of zeros for its gradient."""
+    return zip(*(x.unbind(1) for x in tensors))
+
+
 def run(within, q, k, v, whole):
     """O = within + q S, S = whole * S + kᵀ v, chunk by chunk."""
     state = torch.zeros(q.size(0), q.size(3), v.size(3))
     rows = []
-    for i in range(q.size(1)):
-        rows.append(within[:, i] + q[:, i] @ state.to(q.dtype))
-        state = whole[:, i] * state + (k[:, i].transpose(1, 2) @ v[:, i]).float()
+    for mine, read, key, value, kept in chunks(within, q, k, v, whole):
+        rows.append(mine + read @ state.to(q.dtype))
+        state = kept * state + (key.transpose(1, 2) @ value).float()
     return torch.cat(rows, 1)
 
 
@@ -83,11 +88,11 @@ def delta_rule(q, k, v, beta, size):
     weights = (q @ k.transpose(2, 3)).tril()
     state = torch.zeros(q.size(0), q.size(3), v.size(3))
     rows = []
-    for i in range(q.size(1)):
+    for read, key, value, seen, pairs in chunks(q, k, u, w, weights):
         now = state.to(type_)
-        written = (u[:, i] - (w[:, i] @ now).float()).to(type_)
-        rows.append(q[:, i] @ now + weights[:, i] @ written)
-        state = state + (k[:, i].transpose(1, 2) @ written).float()
+        written = (value - (seen @ now).float()).to(type_)
+        rows.append(read @ now + pairs @ written)
+        state = state + (key.transpose(1, 2) @ written).float()
     return torch.cat(rows, 1)
 
 
