@@ -16,6 +16,8 @@
 
 namespace lact {
 
+class Sharding;
+
 /// Tables of the rotary embedding for the positions of one layout, each made at the first question: every
 /// layer of a model asks for the same one.
 class RopeTables {
@@ -67,6 +69,10 @@ struct SequenceLayout {
 
   int64_t keep_keys_from = 0;    ///< later pieces attend to tokens from here on
   int64_t keep_writes_from = 0;  ///< tokens from here on are written by later pieces
+
+  /// Where the tokens are this rank's part of a sequence (sharding.h): the schedule is of the part, window
+  /// and stretches are those of sharding->whole().
+  std::shared_ptr<const Sharding> sharding;
 
   std::shared_ptr<RopeTables> rope_tables = std::make_shared<RopeTables>();
 

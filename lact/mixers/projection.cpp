@@ -5,6 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
 #include "lact/mixers/convolution.h"
+#include "lact/mixers/sharding.h"
 
 namespace lact {
 
@@ -47,11 +48,40 @@ Projected Projection::in(const at::Tensor& x, at::Tensor& tail, const SequenceLa
 
 at::Tensor Projection::convolved(const at::Tensor& joined, at::Tensor& tail,
                                  const SequenceLayout& layout) const {
-  if (layout.documents.empty()) return causal_convolution(joined, conv_, tail);
+  if (layout.documents.empty()) {
+    return layout.sharding ? sharded_convolution(joined, *layout.sharding)
+                           : causal_convolution(joined, conv_, tail);
+  }
   std::vector<at::Tensor> results;
-  for (const auto& document : at::split_with_sizes(joined, document_lengths(layout), 1)) {
-    if (!results.empty()) tail = initial_tail(joined.size(0));
-    results.push_back(causal_convolution(document, conv_, tail));
+  const auto documents = at::split_with_sizes(joined, document_lengths(layout), 1);
+  for (size_t i = 0; i < documents.size(); ++i) {
+    if (i > 0) tail = initial_tail(joined.size(0));
+    results.push_back(convolved(documents[i], tail, layout.documents[i]));
+  }
+  return at::cat(results, 1);
+}
+
+/// Each range of this rank's tokens comes with the few before it, wherever these are held.
+at::Tensor Projection::sharded_convolution(const at::Tensor& joined, const Sharding& sharding) const {
+  const int64_t before = conv_.size(0) - 1, begin = sharding.whole().begin;
+  const auto with_tail = [&](Range range) -> Range {
+    return {std::max(begin, range.begin - before), range.end};
+  };
+  std::vector<std::vector<Range>> needed;
+  for (const auto& ranges : sharding.of_shards()) {
+    std::vector<Range> wider;
+    for (const auto& range : ranges) wider.push_back(with_tail(range));
+    needed.push_back(merged(std::move(wider)));
+  }
+  const at::Tensor here = sharding.fetch(joined, needed, "fetching tokens for a convolution");
+  std::vector<at::Tensor> results = {here.narrow(1, 0, 0)};
+  for (const auto& range : sharding.own()) {
+    const Range wider = with_tail(range);
+    at::Tensor nothing = initial_tail(joined.size(0)).to(joined.options());
+    const auto& own = needed[size_t(sharding.shard())];
+    const at::Tensor mixed =
+        causal_convolution(here.narrow(1, place_in(own, wider.begin), wider.size()), conv_, nothing);
+    results.push_back(mixed.narrow(1, range.begin - wider.begin, range.size()));
   }
   return at::cat(results, 1);
 }

@@ -52,13 +52,39 @@ void AdamWOptions::check() const {
   check_range("weight_decay", weight_decay, 0, 1000);
 }
 
-AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor)
-    : options_(options) {
+AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor,
+             parallel::Group ranks)
+    : options_(options), ranks_(std::move(ranks)) {
   for (const auto& item : model.named_parameters()) {
     if (!item.value().requires_grad()) continue;
-    const at::Tensor zeros = at::zeros_like(item.value()).detach();
-    slots_.push_back(
-        {item.key(), item.value(), zeros, zeros.clone(), rate_factor ? rate_factor(item.key()) : 1});
+    slots_.push_back({item.key(), item.value(), {}, {}, rate_factor ? rate_factor(item.key()) : 1});
+  }
+  share_out();
+  for (auto& slot : slots_) {
+    if (!owns(slot)) continue;
+    slot.mean = at::zeros_like(slot.parameter).detach();
+    slot.square = slot.mean.clone();
+  }
+}
+
+/// The largest parameters first, each to the rank that has least.
+void AdamW::share_out() {
+  std::vector<Slot*> by_size;
+  for (auto& slot : slots_) by_size.push_back(&slot);
+  std::stable_sort(by_size.begin(), by_size.end(), [](const Slot* a, const Slot* b) {
+    return a->parameter.numel() > b->parameter.numel();
+  });
+  std::vector<int64_t> load(size_t(ranks_.size()), 0);
+  for (Slot* slot : by_size) {
+    const auto least = std::min_element(load.begin(), load.end());
+    *least += slot->parameter.numel();
+    slot->owner = least - load.begin();
+  }
+}
+
+void AdamW::tell_parameters() const {
+  for (const auto& slot : slots_) {
+    if (slot.parameter.grad().defined()) ranks_.broadcast(slot.parameter, slot.owner, "sharing out new weights");
   }
 }
 
@@ -100,9 +126,9 @@ void AdamW::step(double step_rate) {
   const double square_share = 1 - std::pow(options_.beta2, double(steps_));
   Blocks blocks;
   for (size_t i = 0; i < slots_.size(); ++i) {
-    auto& [name, parameter, mean, square, rate_factor] = slots_[i];
+    auto& [name, parameter, mean, square, rate_factor, owner] = slots_[i];
     const at::Tensor& gradient = parameter.grad();
-    if (!gradient.defined()) continue;
+    if (!gradient.defined() || !owns(slots_[i])) continue;
     if (ops::fused_paths() && is_plain(parameter) && is_plain(gradient) && is_plain(mean) &&
         is_plain(square)) {
       blocks.add(i, parameter.numel());
@@ -134,12 +160,18 @@ void AdamW::step(double step_rate) {
         from(slot.square), block.count);
   });
   gradient_factor_ = 1;
+  tell_parameters();
 }
 
 void AdamW::save(std::map<std::string, at::Tensor>& tensors) const {
+  const auto keep = [&](const std::string& name, const Slot& slot, const at::Tensor& moment) {
+    const at::Tensor here = moment.defined() ? moment : at::empty_like(slot.parameter).detach();
+    if (slot.owner != 0) ranks_.broadcast(here, slot.owner, "gathering moments for a checkpoint");
+    if (ranks_.rank() == 0) tensors[name + slot.name] = here;
+  };
   for (const auto& slot : slots_) {
-    tensors["adam.mean." + slot.name] = slot.mean;
-    tensors["adam.square." + slot.name] = slot.square;
+    keep("adam.mean.", slot, slot.mean);
+    keep("adam.square.", slot, slot.square);
   }
   tensors["adam.steps"] = at::full({1}, steps_, at::kLong);
 }
@@ -147,6 +179,7 @@ void AdamW::save(std::map<std::string, at::Tensor>& tensors) const {
 void AdamW::load(const std::map<std::string, at::Tensor>& tensors, const std::string& file) {
   at::NoGradGuard no_grad;
   for (auto& slot : slots_) {
+    if (!owns(slot)) continue;
     restore(slot.mean, tensors, "adam.mean." + slot.name, file);
     restore(slot.square, tensors, "adam.square." + slot.name, file);
   }

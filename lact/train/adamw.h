@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "lact/parallel/group.h"
+
 namespace torch::nn {
 class Module;
 }
@@ -41,7 +43,10 @@ using RateFactor = std::function<double(const std::string& parameter)>;
 class AdamW {
  public:
   /// Parameters that need no gradient stay as they are. Without rate_factor all have the same rate.
-  AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor = {});
+  /// With `ranks`, which all have the same model and gradients, each keeps the moments of its share of the
+  /// parameters and updates these; then it tells the others (ZeRO-1).
+  AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor = {},
+        parallel::Group ranks = {});
 
   void zero_gradients();
 
@@ -53,7 +58,7 @@ class AdamW {
 
   void step(double rate);
 
-  /// Moments and step count under names that begin with "adam.".
+  /// Moments and step count under names that begin with "adam.". Of all ranks, on rank 0; every rank calls it.
   void save(std::map<std::string, at::Tensor>& tensors) const;
   /// Throws a sentence that names `file` if one is missing or has another shape.
   void load(const std::map<std::string, at::Tensor>& tensors, const std::string& file);
@@ -63,8 +68,14 @@ class AdamW {
     std::string name;
     at::Tensor parameter, mean, square;
     double rate_factor;
+    int64_t owner = 0;  ///< the rank that has the moments
   };
+  bool owns(const Slot& slot) const { return slot.owner == ranks_.rank(); }
+  void share_out();
+  void tell_parameters() const;
+
   AdamWOptions options_;
+  parallel::Group ranks_;
   std::vector<Slot> slots_;
   int64_t steps_ = 0;
   double gradient_factor_ = 1;

@@ -42,12 +42,16 @@ TrainResult start_run(Run run, RunOptions where) {
   run.make_paths_absolute();
   make_absolute(run.initial_model);
   run.check();
-  check_no_run(where.folder);
+  const parallel::Group& ranks = where.world.all;
+  parallel::on_first(ranks, [&] { check_no_run(where.folder); });
+  parallel::check_same(ranks, options::write(run).dump(), "the settings of the run");
   const std::shared_ptr<Task> task = run.make_task(where.folder, run.initial_model);
-  const RunLock lock(where.folder);
-  check_no_run(where.folder);
-  task->export_fixed_parts(where.folder);
-  write_run_json(where.folder, options::write(run));
+  const std::unique_ptr<RunLock> lock = lock_folder(where);
+  parallel::on_first(ranks, [&] {
+    check_no_run(where.folder);
+    task->export_fixed_parts(where.folder);
+    write_run_json(where.folder, options::write(run));
+  });
   where.initial_weights = !run.initial_model.empty();
   return train(*task, run.training, where, lock, std::nullopt);
 }
@@ -64,7 +68,7 @@ Run read_run(const std::string& folder) {
 template <RunSettings Run>
 TrainResult resume_run(RunOptions where) {
   check_has_run(where.folder);
-  const RunLock lock(where.folder);
+  const std::unique_ptr<RunLock> lock = lock_folder(where);
   auto run = read_run<Run>(where.folder);
   where.initial_weights = !run.initial_model.empty();
   auto checkpoint = find_checkpoint(where);

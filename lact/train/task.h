@@ -8,6 +8,8 @@
 #include <map>
 #include <string>
 
+#include "lact/parallel/world.h"
+
 namespace lact::train {
 
 class Task {
@@ -16,7 +18,10 @@ class Task {
 
   virtual torch::nn::Module& model() = 0;
 
-  /// The mean loss of a batch. Batches are numbered from 0, and a number always means the same data: the data
+  /// The ranks that this is one of. Those of `world.sequence` share the tokens of every batch.
+  virtual void set_world(const parallel::World& world);
+
+  /// The mean loss of a batch, or this rank's part of it: the sum over world.sequence is the mean loss. Batches are numbered from 0, and a number always means the same data: the data
   /// position of a run is a count.
   virtual at::Tensor loss(int64_t batch) = 0;
 

@@ -17,7 +17,9 @@
 #include "lact/base/out_of_memory.h"
 #include "lact/base/progress.h"
 #include "lact/base/threads.h"
+#include "lact/base/version.h"
 #include "lact/train/ema.h"
+#include "lact/train/gradient_sum.h"
 #include "lact/train/memory_needed.h"
 #include "lact/train/peak.h"
 #include "lact/train/ranges.h"
@@ -50,7 +52,15 @@ class Training {
         checkpoints_(checkpoints_of(run.folder), options.keep),
         schedule_{options.rate, options.rate_floor, options.warmup, options.steps, options.rate_decay},
         optimizer_(task.model(), options.adamw,
-                   [&task](const std::string& parameter) { return task.rate_factor(parameter); }) {
+                   [&task](const std::string& parameter) { return task.rate_factor(parameter); },
+                   run.shard_optimizer ? run.world.all : parallel::Group()),
+        gradients_(task.model(), run.world.all) {
+    const int64_t copies = run.world.mesh.data;
+    LACT_CHECK(options.accumulate % copies == 0,
+               "[train] a step adds up {} batches (accumulate), which the {} copies of the model on the data "
+               "axis cannot share out evenly",
+               options.accumulate, copies);
+    task.set_world(run.world);
     if (options.ema > 0) ema_.emplace(task.model(), options.ema);
   }
 
@@ -66,12 +76,11 @@ class Training {
     }
     const int64_t first = step_,
                   last = run_.stop_after > 0 ? std::min(run_.stop_after, options_.steps) : options_.steps;
-    Recorder recorder(run_.folder, run_.title, step_, options_.steps);
-    recorder_ = &recorder;
-    if (first > 0) recorder.message(fmt::format("continuing after step {}", first));
+    if (is_first()) recorder_.emplace(run_.folder, run_.title, step_, options_.steps);
+    if (first > 0) message(fmt::format("continuing after step {}", first));
     std::optional<Interrupt> interrupt;
     if (!run_.stop) interrupt.emplace();
-    const auto stops = [&] { return interrupt ? interrupt->requested() : run_.stop(); };
+    const auto stops = [&] { return any_rank(interrupt ? interrupt->requested() : run_.stop()); };
     peak_ = measured_peak();
     start_ = std::chrono::steady_clock::now();
     while (step_ < last && !stops()) {
@@ -83,34 +92,75 @@ class Training {
     }
     if (step_ > first || first == 0) save();
     TrainResult result = {step_, skipped_, step_ == options_.steps, loss_, seconds(), validation_};
-    recorder.finish(summary(result, first));
+    if (recorder_) recorder_->finish(summary(result, first));
     return result;
   }
 
  private:
+  bool is_first() const { return run_.world.all.rank() == 0; }
+  void message(const std::string& text) {
+    if (recorder_) recorder_->message(text);
+  }
+
+  /// What one rank decides all do: a signal reaches them at different times.
+  bool any_rank(bool here) const {
+    if (run_.world.alone()) return here;
+    const at::Tensor votes = at::full({1}, here ? 1.0 : 0.0);
+    run_.world.all.sum(votes, "agreeing whether to go on");
+    return votes.item<float>() > 0;
+  }
+
+  double sum_of(const parallel::Group& group, double value) const {
+    if (group.alone()) return value;
+    const at::Tensor sum = at::full({1}, value, at::kDouble);
+    group.sum(sum, "adding up the loss");
+    return sum.item<double>();
+  }
+
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  /// Adds up the gradients of the step's batches. False if the loss is not finite.
+  /// Adds up the gradients of the step's batches, of all ranks. False if the loss is not finite.
   bool compute_gradients() {
     optimizer_.zero_gradients();
-    loss_ = 0;
-    try {
-      for (int64_t i = 0; i < options_.accumulate; ++i) {
-        const int64_t batch = step_ * options_.accumulate + i;
-        tokens_ += task_.tokens_of_batch(batch);
-        flops_ += task_.flops_of_batch(batch);
-        const at::Tensor loss = task_.loss(batch) / double(options_.accumulate);
-        loss_ += loss.item<double>();
-        if (!std::isfinite(loss_)) return false;
-        loss.backward();
-      }
-    } catch (const NonFinite&) {
-      loss_ = std::nan("");
-      return false;
+    for (int64_t i = 0; i < options_.accumulate; ++i) {
+      const int64_t batch = step_ * options_.accumulate + i;
+      tokens_ += task_.tokens_of_batch(batch);
+      flops_ += task_.flops_of_batch(batch);
     }
+    return own_gradients();
+  }
+
+  /// Of this rank's batches. All ranks know whether the loss is finite before gradients travel.
+  bool own_gradients() {
+    const parallel::World& world = run_.world;
+    const int64_t each = options_.accumulate / world.mesh.data;
+    const int64_t first = step_ * options_.accumulate + world.place().data * each;
+    double own = 0;
+    for (int64_t i = 0; i < each; ++i) {
+      at::Tensor loss;
+      if (std::isfinite(own)) {
+        loss = loss_of(first + i);
+        own += sum_of(world.sequence, loss.defined() ? loss.item<double>() : std::nan(""));
+      }
+      const bool last = i + 1 == each;
+      loss_ = last && world.mesh.data > 1 ? sum_of(world.all, own) / double(world.mesh.shards()) : own;
+      if (last && !std::isfinite(loss_)) return false;
+      if (!std::isfinite(own)) continue;
+      if (last) gradients_.begin();
+      loss.backward();
+    }
+    gradients_.finish();
     return true;
+  }
+
+  at::Tensor loss_of(int64_t batch) {
+    try {
+      return task_.loss(batch) / double(options_.accumulate);
+    } catch (const NonFinite&) {
+      return {};
+    }
   }
 
   void take_step() {
@@ -134,7 +184,7 @@ class Training {
 
   void skip() {
     ++skipped_;
-    recorder_->message(
+    message(
         fmt::format("step {} skipped: loss {:.4g}, gradient norm {:.4g}", step_, loss_, norm_));
     // An explosion that stays is a new level of the norm, which the median has to learn.
     if (std::isfinite(norm_)) norms_.push_back(norm_);
@@ -152,6 +202,7 @@ class Training {
         fmt::format("{}, {} tok/s, {:.0f}% of f32 peak, {}", task_.loss_text(loss_), format_count(speed),
                     100 * share, format_bytes(double(resident_bytes())));
     if (skipped_ > 0) details += fmt::format(", {} skipped", skipped_);
+    if (!recorder_) return;
     recorder_->show(step_, details);
     if (step_ % std::max<int64_t>(1, options_.log_every) != 0 && step_ != options_.steps) return;
     std::map<std::string, double> values = {{"rate", rate_},
@@ -175,6 +226,7 @@ class Training {
       values["valid_" + name] = value;
       text += fmt::format(" valid {} {:.4f}", name, value);
     }
+    if (!recorder_) return;
     recorder_->record(step_, values);
     recorder_->message(text);
   }
@@ -188,6 +240,7 @@ class Training {
 
   void save() {
     save_checkpoint();
+    if (!is_first()) return;
     const auto with_average = averaged();
     task_.export_model(run_.folder);
   }
@@ -197,6 +250,7 @@ class Training {
     for (const auto& item : task_.model().named_parameters())
       file.tensors["model." + item.key()] = item.value().detach();
     optimizer_.save(file.tensors);
+    if (!is_first()) return;
     if (ema_) ema_->save(file.tensors);
     file.tensors["random"] = at::globalContext().defaultGenerator(at::kCPU).get_state();
     file.tensors["gradient_norms"] =
@@ -216,7 +270,7 @@ class Training {
     try {
       save();
     } catch (const Error& error) {
-      recorder_->message(fmt::format("no checkpoint at step {}: {}", step_, error.what()));
+      message(fmt::format("no checkpoint at step {}: {}", step_, error.what()));
     }
   }
 
@@ -292,7 +346,8 @@ class Training {
   RateSchedule schedule_;
   AdamW optimizer_;
   std::optional<Ema> ema_;
-  Recorder* recorder_ = nullptr;
+  GradientSum gradients_;
+  std::optional<Recorder> recorder_;  ///< of rank 0
   std::chrono::steady_clock::time_point start_;
   double peak_ = 1;
 
@@ -323,7 +378,9 @@ void TrainOptions::check() const {
   check_range("log_every", log_every, 1, kMostSteps);
 }
 
-std::optional<Checkpoint> find_checkpoint(const RunOptions& run) {
+namespace {
+
+std::optional<Checkpoint> find_here(const RunOptions& run) {
   const CheckpointFolder folder(checkpoints_of(run.folder), 1);
   auto [newest, damaged] = folder.search();
   if (!newest && !run.from_start) {
@@ -340,15 +397,49 @@ std::optional<Checkpoint> find_checkpoint(const RunOptions& run) {
   return newest;
 }
 
+/// Ranks that would train something else are noticed before the first step.
+void check_ranks(Task& task, const TrainOptions& options, const RunOptions& run,
+                 const std::optional<Checkpoint>& checkpoint) {
+  const parallel::Group& ranks = run.world.all;
+  if (ranks.alone()) return;
+  parallel::check_same(ranks, version(), "the version");
+  parallel::check_same(ranks, parallel::to_string(run.world.mesh), "the mesh");
+  parallel::check_same(ranks, options::write(options).dump(), "the training options");
+  parallel::check_same(ranks, checkpoint ? std::to_string(checkpoint->step) : "none", "the checkpoint's step");
+  std::string weights;
+  for (const auto& item : task.model().named_parameters()) {
+    const at::Tensor values = item.value().detach().to(at::kDouble);
+    weights += fmt::format("{} {} {}\n", item.key(), fmt::join(item.value().sizes(), "x"),
+                           checkpoint ? 0 : values.square().sum().item<double>());
+  }
+  parallel::check_same(ranks, weights, "the model");
+}
+
+}  // namespace
+
+std::optional<Checkpoint> find_checkpoint(const RunOptions& run) {
+  std::optional<Checkpoint> found;
+  parallel::on_first(run.world.all, [&] { found = find_here(run); });
+  if (run.world.all.rank() != 0) found = find_here(run);
+  return found;
+}
+
 TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run) {
   options.check();
-  const RunLock lock(run.folder);
+  const std::unique_ptr<RunLock> lock = lock_folder(run);
   return train(task, options, run, lock, run.resume ? find_checkpoint(run) : std::nullopt);
 }
 
-TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run, const RunLock& /*held*/,
-                  std::optional<Checkpoint> checkpoint) {
+std::unique_ptr<RunLock> lock_folder(const RunOptions& run) {
+  std::unique_ptr<RunLock> lock;
+  parallel::on_first(run.world.all, [&] { lock = std::make_unique<RunLock>(run.folder); });
+  return lock;
+}
+
+TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run,
+                  const std::unique_ptr<RunLock>& /*held*/, std::optional<Checkpoint> checkpoint) {
   options.check();
+  check_ranks(task, options, run, checkpoint);
   const ParameterCounts parameters = count_parameters(task.model());
   check_memory_to_train(parameters, options);
   if (const std::string warning = memory_warning(parameters, options); !warning.empty())

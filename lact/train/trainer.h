@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -34,7 +35,9 @@ struct TrainOptions {
   template <class Visitor>
   void visit(Visitor&& field) {
     field("steps", steps, "optimizer steps");
-    field("accumulate", accumulate, "batches whose gradients are added up for one step");
+    field("accumulate", accumulate,
+          "batches whose gradients are added up for one step; copies of the model on other ranks share them "
+          "out");
     field("rate", rate, "highest learning rate");
     field("rate_decay", rate_decay,
           "how the learning rate falls after the warm-up: cosine, linear or constant");
@@ -68,6 +71,8 @@ struct RunOptions {
   /// Asked before every step; true stops cleanly, as if interrupted. A host that gives it keeps its signals;
   /// without it SIGINT and SIGTERM stop the run while it lasts.
   std::function<bool()> stop = {};
+  parallel::World world = {};     ///< the ranks that train together; rank 0 writes the folder
+  bool shard_optimizer = true;    ///< each rank keeps the moments of its share of the parameters
 };
 
 struct TrainResult {
@@ -86,8 +91,11 @@ TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run
 /// gone.
 std::optional<Checkpoint> find_checkpoint(const RunOptions& run);
 
+/// Of the run's folder, on rank 0 for all.
+std::unique_ptr<RunLock> lock_folder(const RunOptions& run);
+
 /// The same in a folder that the caller has locked, from a checkpoint that was found in it.
-TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run, const RunLock& lock,
-                  std::optional<Checkpoint> checkpoint);
+TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run,
+                  const std::unique_ptr<RunLock>& lock, std::optional<Checkpoint> checkpoint);
 
 }  // namespace lact::train

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "lact/ttt/add_up.h"
 #include "lact/ttt/flat.h"
 
 namespace lact::ttt::fused {
@@ -12,8 +13,20 @@ namespace {
 
 Range shifted(Range tokens, int64_t first) { return {tokens.begin - first, tokens.end - first}; }
 
-at::Tensor mean_over(const at::Tensor& beta, Range tokens) {
-  return flat(beta.narrow(2, tokens.begin, tokens.size())).mean(1).view({-1});
+at::Tensor sum_over(const at::Tensor& beta, Range tokens) {
+  return flat(beta.narrow(2, tokens.begin, tokens.size())).sum(1).view({-1});
+}
+
+/// The chunk's direction and mean momentum, of all ranks' tokens; `count` becomes the number of these.
+at::Tensor add_up(PerMatrix& direction, const Tensors& in, const Tape& tape, Range tokens, double& count) {
+  count = double(tokens.size());
+  at::Tensor momentum = in.beta.defined() ? sum_over(in.beta, tokens).to(at::kFloat) : at::Tensor();
+  if (!tape.context.alone()) {
+    const at::Tensor all = packed(direction, momentum, count);
+    tape.context.sum(all, kSumOfDirections);
+    count = unpack(all, direction, momentum);
+  }
+  return momentum.defined() ? momentum / count : momentum;
 }
 
 /// v - f(k) for the chunk's tokens, in a tensor like v.
@@ -23,6 +36,7 @@ at::Tensor residual_of(const Tensors& in, Tape& tape, ChunkStep& chunk) {
     tape.residuals.push_back(token_room(in.v, in.v.size(3), tape, &ChunkStep::written));
   }
   const at::Tensor& residual = tape.residuals[place];
+  if (chunk.written.empty()) return residual;
   const ReadChunk predicted = {HeadTokens(in.k), HeadTokens(residual), chunk.written};
   chunk.kept_prediction = tape.passes->forward(&predicted, nullptr, {}, tape.keep).read;
   const auto own = [&](const at::Tensor& x) {
@@ -85,7 +99,10 @@ std::vector<ChunkStep> steps_of(const Schedule& schedule, const ScanInputs& inpu
     const Range read = shifted(tokens, inputs.first_query), written = shifted(tokens, inputs.first_key);
     const bool read_first = operation == Operation::apply_then_update;
     for (size_t i = 0; updates(operation) && i < size_t(repeats); ++i) {
-      steps.push_back({.read = i == 0 && read_first ? read : Range(), .written = written, .repeat = i});
+      steps.push_back({.read = i == 0 && read_first ? read : Range(),
+                       .written = written,
+                       .writes = !written.empty() || !inputs.context.alone(),
+                       .repeat = i});
     }
     if (applies(operation) && !read_first) steps.push_back({.read = read});
   }
@@ -111,14 +128,16 @@ at::Tensor run_forward(const Tensors& in, Tape& tape, FlatMemory& memory) {
     chunk.version = version;
     read.tokens = chunk.read, written.tokens = chunk.written;
     PerMatrix direction;
-    if (!chunk.written.empty()) {
+    if (chunk.writes) {
       for (const auto& weight : memory.weights) direction.push_back(at::zeros_like(weight));
       if (tape.residual) written.v = HeadTokens(residual_of(in, tape, chunk));
     }
-    chunk.kept = tape.passes->forward(chunk.read.empty() ? nullptr : &read,
-                                      chunk.written.empty() ? nullptr : &written, direction, tape.keep);
-    if (chunk.written.empty()) continue;
-    const at::Tensor decay = in.beta.defined() ? mean_over(in.beta, chunk.written) : at::Tensor();
+    if (!chunk.read.empty() || !chunk.written.empty()) {
+      chunk.kept = tape.passes->forward(chunk.read.empty() ? nullptr : &read,
+                                        chunk.written.empty() ? nullptr : &written, direction, tape.keep);
+    }
+    if (!chunk.writes) continue;
+    const at::Tensor decay = add_up(direction, in, tape, chunk.written, chunk.tokens);
     UpdateTape update = step(memory, tape.rule, direction, decay, tape.precision);
     ++version;
     if (!tape.needs_gradient) continue;
@@ -145,15 +164,22 @@ void run_backward(const Tensors& in, Tape& tape, const at::Tensor& out_gradient,
     fill_missing(memory.weights, tape.versions[version]);
   };
   for (auto chunk = tape.steps.rbegin(); chunk != tape.steps.rend(); ++chunk) {
-    if (!chunk->written.empty()) {
-      const auto [direction, decay] = step_backward(memory, tape.rule, chunk->update, tape.precision);
+    if (chunk->writes) {
+      if (!tape.context.alone()) fill_missing(memory.weights, chunk->update.weights);
+      auto [direction, decay] = step_backward(memory, tape.rule, chunk->update, tape.precision);
+      if (!tape.context.alone()) {
+        // Each rank has the gradient of what its own tokens read.
+        const at::Tensor all = packed(direction, decay, 0);
+        tape.context.sum(all, kSumOfGradients);
+        unpack(all, direction, decay);
+      }
       if (direction.empty()) {
         // Nothing was read after this write.
         if (!several) {
           tokens.k.narrow(2, chunk->written.begin, chunk->written.size()).zero_();
           tokens.v.narrow(2, chunk->written.begin, chunk->written.size()).zero_();
         }
-      } else {
+      } else if (!chunk->written.empty()) {
         load(chunk->version);
         written.tokens = written_gradients.tokens = chunk->written;
         if (tape.residual) written.v = HeadTokens(tape.residuals[chunk->repeat]);
@@ -165,7 +191,7 @@ void run_backward(const Tensors& in, Tape& tape, const at::Tensor& out_gradient,
       if (decay.defined()) {
         tokens.beta.view({-1, in.beta.size(2)})
             .narrow(1, chunk->written.begin, chunk->written.size())
-            .add_((decay / double(chunk->written.size())).unsqueeze(1).expand({-1, chunk->written.size()}));
+            .add_((decay / chunk->tokens).unsqueeze(1).expand({-1, chunk->written.size()}));
       }
     }
     if (!chunk->read.empty() && out_gradient.defined()) {

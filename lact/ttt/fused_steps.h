@@ -18,7 +18,9 @@ namespace lact::ttt::fused {
 /// steps is so many of these.
 struct ChunkStep {
   Range read = {}, written = {};
-  size_t repeat = 0;  ///< which of the chunk's steps a write is
+  bool writes = false;  ///< `written` may be empty where other ranks have the chunk's tokens
+  double tokens = 0;    ///< of a write, on all ranks
+  size_t repeat = 0;    ///< which of the chunk's steps a write is
   size_t version = 0;
   KeptChunk kept = {};
   at::Tensor kept_prediction = {};
@@ -36,6 +38,7 @@ struct Tape : torch::CustomClassHolder {
   bool residual = false;              ///< the negative gradient is v - f(k)
   std::vector<at::Tensor> residuals;  ///< of the tokens, one for each of a chunk's steps
   PerMatrix anchor, importance;       ///< before the scan, then after it
+  parallel::Group context;  ///< ranks that have the other tokens of every chunk
   bool needs_gradient = false;
   bool keep = false;
 };

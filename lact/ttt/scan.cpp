@@ -38,8 +38,11 @@ void check_scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
   if (inputs.beta.defined()) check_tokens(inputs.beta, "betas");
   LACT_CHECK(!restarts(schedule) || inputs.initial_weights.size() == memory.weights.size(),
              "[ttt] the schedule restarts but the initial weights are missing");
-  check_schedule(schedule, positions(inputs.q, inputs.first_query), positions(inputs.k, inputs.first_key));
-  // One NaN rate would destroy the memory of everything before it. Reading uses none.
+  check_schedule(schedule, positions(inputs.q, inputs.first_query), positions(inputs.k, inputs.first_key),
+                 !inputs.context.alone());
+  // One NaN rate would destroy the memory of everything before it. Reading uses none. A rank that stopped
+  // here would leave the others waiting; they all find the loss not finite.
+  if (inputs.one_of_many) return;
   if (std::none_of(schedule.begin(), schedule.end(),
                    [](const Step& step) { return updates(step.operation); })) {
     return;
@@ -62,7 +65,8 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
   if (ops::fused_paths() && inputs.k.dim() == 4) {
     if (restarts(schedule)) return documents::scan(rule, schedule, inputs, memory);
     if (features::fits(rule, schedule, inputs)) return features::scan(rule, schedule, inputs, memory);
-    if (parallel::fits(rule, schedule)) return parallel::scan(rule, schedule, inputs, memory);
+    if (inputs.context.alone() && linear_attention::fits(rule, schedule))
+      return linear_attention::scan(rule, schedule, inputs, memory);
     if (fused::fits(rule, schedule, inputs, memory)) return fused::scan(rule, schedule, inputs, memory);
   }
   return reference::scan(rule, schedule, inputs, memory);

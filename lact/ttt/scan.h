@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "lact/parallel/group.h"
 #include "lact/ttt/loss.h"
 #include "lact/ttt/network.h"
 #include "lact/ttt/schedule.h"
@@ -23,6 +24,10 @@ struct ScanInputs {
   int64_t first_query = 0;
   int64_t first_key = 0;
   Matrices initial_weights = {};  ///< [B, H, out, in]: what a schedule that restarts begins with again
+  /// Ranks among which the tokens of every step are shared out (paper algorithm 3): these are the part of one
+  /// of them, the schedule's ranges count in it and may be empty, and all ranks have the same steps.
+  parallel::Group context = {};
+  bool one_of_many = false;  ///< other ranks run the same scan: rates that are not finite spoil it for all
 };
 
 /// What a layer's scan is made of.

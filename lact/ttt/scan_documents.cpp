@@ -58,6 +58,8 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
     if (i > 0) memory = start_memory(rule, inputs.initial_weights);
     ScanInputs own = {q[i], k[i], v[i], {}, beta[i], all[i].begin, all[i].begin};
     for (const auto& rate : rates) own.rates.push_back(rate[i]);
+    own.context = inputs.context;
+    own.one_of_many = inputs.one_of_many;
     outputs.push_back(ttt::scan(rule, all[i].schedule, own, memory));
   }
   return at::cat(outputs, 2);

@@ -22,10 +22,10 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
 /// The steps of a linear network under the dot-product loss do not depend on its weights: without norms,
 /// momentum, Muon and anchor what is read is linear attention over the chunks, a few products for many small
 /// chunks at once.
-namespace parallel {
+namespace linear_attention {
 bool fits(const FastWeightRule& rule, const Schedule& schedule);
 at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
                 Memory& memory);
-}  // namespace parallel
+}  // namespace linear_attention
 
 }  // namespace lact::ttt

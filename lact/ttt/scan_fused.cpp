@@ -189,6 +189,7 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
   tape->rule = rule.update;
   tape->matrices = memory.weights.size();
   tape->steps = steps_of(schedule, inputs, rule.update.steps);
+  tape->context = inputs.context;
   tape->residual = rule.loss.negative_gradient_is_residual();
   tape->anchor = flat(memory.anchor), tape->importance = flat(memory.importance);
   const bool bf16 = inputs.k.scalar_type() == at::kBFloat16;

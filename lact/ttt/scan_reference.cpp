@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 
 #include "lact/ops/tokens/assemble.h"
+#include "lact/ttt/add_up.h"
 #include "lact/ttt/scan.h"
 
 namespace lact::ttt::reference {
@@ -24,7 +25,9 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
       const at::Tensor prediction =
           rule.loss.needs_prediction() ? rule.network.apply(memory.weights, k) : at::Tensor();
       const at::Tensor negative_gradient = rule.loss.negative_gradient(prediction, v);
-      write(memory, rule.update, rule.network.descent(memory.weights, k, negative_gradient, rates), beta);
+      const Direction whole = add_up(
+          {rule.network.descent(memory.weights, k, negative_gradient, rates), beta}, inputs.context);
+      write(memory, rule.update, whole.matrices, whole.beta);
     }
   };
 

@@ -43,7 +43,7 @@ bool restarts(const Schedule& schedule) {
                      [](const Step& step) { return step.operation == Operation::restart; });
 }
 
-void check_schedule(const Schedule& schedule, Range queries, Range keys) {
+void check_schedule(const Schedule& schedule, Range queries, Range keys, bool may_be_empty) {
   Schedule reads, writes;
   for (const auto& step : schedule) {
     const Range tokens = step.tokens;
@@ -53,7 +53,7 @@ void check_schedule(const Schedule& schedule, Range queries, Range keys) {
                  tokens.end);
       continue;
     }
-    LACT_CHECK(!tokens.empty(), "[schedule] {} [{}, {}) is an empty range", word, tokens.begin, tokens.end);
+    LACT_CHECK(!tokens.empty() || (may_be_empty && tokens.size() == 0), "[schedule] {} [{}, {}) is an empty range", word, tokens.begin, tokens.end);
     const auto check_inside = [&](Range whole, const char* what) {
       LACT_CHECK(whole.begin <= tokens.begin && tokens.end <= whole.end,
                  "[schedule] {} [{}, {}) is out of range: {} are [{}, {})", word, tokens.begin, tokens.end,

@@ -112,8 +112,8 @@ TEST(ScanForms, TheParallelFormEqualsTheChunkLoop) {
     for (const char* name : {"linear", "swiglu"}) {
       SCOPED_TRACE(name);
       FormCase c = {name, "dot_product", rule, tokens, schedule};
-      const Form form = c.network == "linear" ? parallel::scan : features::scan;
-      EXPECT_TRUE(parallel::fits({network("linear"), loss(c.loss), rule}, schedule));
+      const Form form = c.network == "linear" ? linear_attention::scan : features::scan;
+      EXPECT_TRUE(linear_attention::fits({network("linear"), loss(c.loss), rule}, schedule));
       expect_equal_forms(c, form, at::kDouble, 1e-10);
       expect_equal_forms(c, ttt::scan, at::kFloat, 1e-4);
       expect_equal_forms(c, ttt::scan, at::kBFloat16, 0.04);
@@ -140,7 +140,7 @@ TEST(ScanForms, TheParallelFormIsLeftWhereItIsNotExact) {
   UpdateRule rule;
   rule.norm_placement = NormPlacement::none;
   const auto fits = [&](const char* network_name, const char* loss_name, const UpdateRule& update) {
-    return parallel::fits({network(network_name), loss(loss_name), update}, shifted_schedule(100, 10));
+    return linear_attention::fits({network(network_name), loss(loss_name), update}, shifted_schedule(100, 10));
   };
   EXPECT_TRUE(fits("linear", "dot_product", rule));
   EXPECT_FALSE(fits("swiglu", "dot_product", rule));

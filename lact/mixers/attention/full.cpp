@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/mixers/attention/sharded.h"
 
 namespace lact::attention {
 
@@ -43,6 +44,9 @@ at::Tensor FullAttention::mix(const Projected& in, const SequenceLayout& layout,
   const profile::Scope part("full attention");
   auto& state = dynamic_cast<FullState&>(any_state);
   const HeadInputs heads = split(in, layout);
+  if (layout.sharding) {
+    return sharded_attention(heads, full_window(layout.sharding->whole()), *layout.sharding).flatten(2);
+  }
   const int64_t first = first_kept(layout, state);
   const ops::Window window = full_window(layout, state.count());
   const auto format = format_of(state);

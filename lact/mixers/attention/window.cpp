@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/mixers/attention/sharded.h"
 
 namespace lact::attention {
 
@@ -26,6 +27,11 @@ at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layou
   auto& state = dynamic_cast<AttentionState&>(any_state);
   nn::ActivationCheckpointing checkpointing(checkpoint_activations_ && layout.keeps_nothing());
   const HeadInputs heads = heads_.split(in, layout, checkpointing);
+  if (layout.sharding) {
+    const at::Tensor out = sharded_attention(heads, layout.sharding->whole().window, *layout.sharding);
+    checkpointing.free_until_backward_of(out);
+    return out.flatten(2);
+  }
 
   int64_t first = layout.begin;
   if (state.count() > 0) {

@@ -7,6 +7,7 @@
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
 #include "lact/mixers/heads.h"
+#include "lact/mixers/lact/sharded_scan.h"
 #include "lact/mixers/token_buffer.h"
 #include "lact/ops/activations/activations.h"
 #include "lact/ops/norms/norms.h"
@@ -123,6 +124,11 @@ at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& a
   inputs.q = prepare(in.q, layout, checkpointing);
   inputs.first_query = layout.begin;
   if (restarts(layout.schedule)) inputs.initial_weights = initial_weights_->forward(in.x.size(0));
+  if (layout.sharding) {
+    const at::Tensor read = sharded_scan(rule_, layout, std::move(inputs), state.memory);
+    checkpointing.free_until_backward_of(read);
+    return output_->forward(read, in.x, checkpoint_activations_);
+  }
   join(state, inputs);
   const at::Tensor read = scan(rule_, layout.schedule, inputs, state.memory);
   checkpointing.free_until_backward_of(read);

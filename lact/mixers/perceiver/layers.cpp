@@ -5,6 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
 #include "lact/mixers/heads.h"
+#include "lact/mixers/sharding.h"
 #include "lact/ops/attention/window_attention.h"
 #include "lact/ops/dispatch/dtypes.h"
 
@@ -72,7 +73,9 @@ at::Tensor ReadingLayer::advance(const at::Tensor& x, const SequenceLayout& layo
   const profile::Scope part("register attention");
   check_tokens(x, layout);
   auto& state = dynamic_cast<RegisterState&>(any_state);
-  const at::Tensor written = written_tokens(x, layout);
+  // Of a sequence that is shared out, every rank has the registers, and they see the tokens of all.
+  const at::Tensor written = layout.sharding ? written_tokens(layout.sharding->put_together(x), layout.sharding->whole())
+                                             : written_tokens(x, layout);
   if (!written.defined()) return {};
   const at::Tensor registers = state.registers.to(x.scalar_type());
   const at::Tensor normed = norm_->forward(registers);

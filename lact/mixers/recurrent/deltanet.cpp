@@ -34,7 +34,7 @@ Recurrence DeltaNet::recurrence() const {
   return {[scale](const Tokens& tokens, const at::Tensor& state) {
             return ops::delta_rule(tokens.q, tokens.k, tokens.v, tokens.gate, state, scale);
           },
-          scale};
+          scale, /*decays=*/false};
 }
 
 }  // namespace lact::recurrent

@@ -3,13 +3,11 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/error.h"
+#include "lact/mixers/recurrent/sharded_passage.h"
 #include "lact/ops/dispatch/dtypes.h"
 
 namespace lact::recurrent {
 
-namespace {
-
-/// The tokens of a stretch in the order of the direction.
 Tokens part_of(const Tokens& tokens, Range range, Direction direction) {
   const auto part = [&](const at::Tensor& x) {
     const at::Tensor narrowed = x.narrow(2, range.begin, range.size());
@@ -21,8 +19,6 @@ Tokens part_of(const Tokens& tokens, Range range, Direction direction) {
 at::Tensor read_state(const at::Tensor& q, const at::Tensor& state, double scale) {
   return at::matmul(ops::at_least_float(q) * scale, state).to(q.scalar_type());
 }
-
-}  // namespace
 
 std::vector<Stretch> joined_stretches(const SequenceLayout& layout) {
   std::vector<Stretch> joined;
@@ -51,6 +47,7 @@ at::Tensor pass_over(const Recurrence& recurrence, const Tokens& tokens, const S
   LACT_CHECK(state.size(0) == tokens.v.size(0),
              "[recurrence] the state is of a batch of {} but the tokens are of one of {}", state.size(0),
              tokens.v.size(0));
+  if (layout.sharding) return sharded_pass_over(recurrence, tokens, layout, direction, state);
   std::vector<at::Tensor> outputs;
   for (const auto& [range, passage] : joined_stretches(layout)) {
     if (passage == Passage::read_only) {

@@ -21,6 +21,8 @@ struct Recurrence {
   std::function<ops::RecurrenceResult(const Tokens& tokens, const at::Tensor& state)> run;
   /// A state that is only read gives scale · Sᵀ q.
   double scale = 1;
+  /// Without additions a state only decays, by e^gate in each row; else it is turned as well.
+  bool decays = true;
 };
 
 enum class Direction { left_to_right, right_to_left };
@@ -28,6 +30,11 @@ enum class Direction { left_to_right, right_to_left };
 /// The layout's stretches, counted from its first token; neighbours become one where that changes nothing.
 /// Throws a sentence unless they are all tokens of the layout, in order.
 std::vector<Stretch> joined_stretches(const SequenceLayout& layout);
+
+/// The tokens of a range, counted from the first, in the order of the direction.
+Tokens part_of(const Tokens& tokens, Range range, Direction direction);
+/// scale · Sᵀ q of each token.
+at::Tensor read_state(const at::Tensor& q, const at::Tensor& state, double scale);
 
 /// Passes over the tokens of `layout` and advances `state`; returns [B, H, T, V]. From right to left, the
 /// tokens of each stretch come in reverse; the stretches themselves keep their order, since those that only

@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/mixers/sharding.h"
 #include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
 #include "lact/ops/dispatch/dtypes.h"
@@ -21,6 +22,13 @@ nn::Linear* linear_of(torch::nn::Module& module, const std::string& parameter) {
   const auto children = module.named_children();
   const auto* child = children.find(parameter.substr(0, dot));
   return child == nullptr ? nullptr : linear_of(**child, parameter.substr(dot + 1));
+}
+
+void check_ids(const at::Tensor& ids, int64_t vocabulary_size) {
+  const auto [lowest, highest] = at::aminmax(ids);
+  LACT_CHECK(lowest.item<int64_t>() >= 0 && highest.item<int64_t>() < vocabulary_size,
+             "[lm] token {} is outside of the model's vocabulary of {}",
+             lowest.item<int64_t>() < 0 ? lowest.item<int64_t>() : highest.item<int64_t>(), vocabulary_size);
 }
 
 }  // namespace
@@ -90,30 +98,37 @@ std::optional<ops::WeightError> LanguageModel::compress_weight(const std::string
 
 at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
   const profile::Scope part("embedding");
-  LACT_CHECK(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
+  LACT_CHECK(ids.dim() == 2 && ids.scalar_type() == at::kLong &&
+                 (ids.numel() > 0 || world_.mesh.shards() > 1),
              "[lm] the token ids have shape {} and type {}, expected [B, T] of int64 with at least one token",
              ids.sizes().vec(), toString(ids.scalar_type()));
-  const auto [lowest, highest] = at::aminmax(ids);
-  LACT_CHECK(lowest.item<int64_t>() >= 0 && highest.item<int64_t>() < config_.vocabulary_size,
-             "[lm] token {} is outside of the model's vocabulary of {}",
-             lowest.item<int64_t>() < 0 ? lowest.item<int64_t>() : highest.item<int64_t>(),
-             config_.vocabulary_size);
+  if (ids.numel() > 0) check_ids(ids, config_.vocabulary_size);
   return (is_compressed() ? compressed_embeddings_->look_up(ids) : at::embedding(embeddings_, ids))
       .to(compute_type_);
 }
 
+SequenceLayout LanguageModel::whole_layout(int64_t tokens, const std::vector<int64_t>& lengths) const {
+  const auto& [chunk, window] = std::pair(config_.chunk_size, config_.window_size);
+  const SequenceLayout layout =
+      lengths.empty() ? causal_layout(tokens, chunk, window) : packed_layout(lengths, chunk, window);
+  LACT_CHECK(layout.tokens == tokens, "[lm] there are {} tokens but the documents have {}", tokens,
+             layout.tokens);
+  return share_out(layout, world_);
+}
+
+at::Tensor LanguageModel::own_tokens(const at::Tensor& all, const std::vector<int64_t>& lengths) const {
+  const SequenceLayout layout = whole_layout(all.size(1), lengths);
+  return layout.sharding ? layout.sharding->take(all, 1) : all;
+}
+
 at::Tensor LanguageModel::hidden(const at::Tensor& ids, std::vector<at::Tensor>* between_blocks) {
-  const at::Tensor x = embed(ids);
-  return through_blocks(x, causal_layout(ids.size(1), config_.chunk_size, config_.window_size),
-                        between_blocks);
+  const SequenceLayout layout = whole_layout(ids.size(1), {});
+  return through_blocks(embed(layout.sharding ? layout.sharding->take(ids, 1) : ids), layout, between_blocks);
 }
 
 at::Tensor LanguageModel::hidden_of_documents(const at::Tensor& ids, const std::vector<int64_t>& lengths) {
-  const at::Tensor x = embed(ids);
-  const SequenceLayout layout = packed_layout(lengths, config_.chunk_size, config_.window_size);
-  LACT_CHECK(ids.size(1) == layout.tokens, "[lm] there are {} tokens but the documents have {}", ids.size(1),
-             layout.tokens);
-  return through_blocks(x, layout, nullptr);
+  const SequenceLayout layout = whole_layout(ids.size(1), lengths);
+  return through_blocks(embed(layout.sharding ? layout.sharding->take(ids, 1) : ids), layout, nullptr);
 }
 
 at::Tensor LanguageModel::through_blocks(at::Tensor x, const SequenceLayout& layout,

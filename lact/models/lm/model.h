@@ -9,6 +9,7 @@
 
 #include "lact/models/common/block.h"
 #include "lact/models/lm/config.h"
+#include "lact/parallel/world.h"
 
 namespace lact::models {
 
@@ -40,6 +41,12 @@ class LanguageModel : public torch::nn::Module {
   /// What the backward pass computes again instead of finding it kept.
   void set_recompute(nn::Recompute what);
 
+  /// Ranks that share the tokens of whole texts: `hidden` then gives those of this rank, own_tokens(ids).
+  void set_world(const parallel::World& world) { world_ = world; }
+  /// This rank's part of something that every token of a whole text has, [B, T]; of documents, if there are
+  /// lengths.
+  at::Tensor own_tokens(const at::Tensor& all, const std::vector<int64_t>& lengths = {}) const;
+
   /// For inference only: keeps the embeddings, the projections, the feed-forward networks and the head in
   /// fewer bytes. What decides over the memory stays float32: rates, momentum, scales, norms, fast weights.
   /// Such a model can be neither trained nor saved.
@@ -70,12 +77,15 @@ class LanguageModel : public torch::nn::Module {
 
  private:
   at::Tensor embed(const at::Tensor& ids) const;
+  /// Of whole texts, shared out among the ranks.
+  SequenceLayout whole_layout(int64_t tokens, const std::vector<int64_t>& lengths) const;
   /// Embeddings [B, T, M] of whole texts through all blocks and the norm.
   at::Tensor through_blocks(at::Tensor x, const SequenceLayout& layout,
                             std::vector<at::Tensor>* between_blocks);
   at::Tensor by_embeddings(const at::Tensor& hidden) const;
 
   LmConfig config_;
+  parallel::World world_;
   at::ScalarType compute_type_ = at::kFloat;
   nn::Recompute recompute_ = nn::Recompute::none;
   at::Tensor embeddings_;  ///< [vocabulary, M]; undefined once compressed

@@ -7,6 +7,7 @@
 #include "lact/base/error.h"
 #include "lact/base/out_of_memory.h"
 #include "lact/base/profile.h"
+#include "lact/mixers/sharding.h"
 #include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
 #include "lact/nn/patches.h"
@@ -62,6 +63,16 @@ void check_views(const at::Tensor& images, const at::Tensor& input_rays, const a
   };
   check_rays("input", input_rays, images.size(1));
   check_rays("target", target_rays, target_rays.dim() == 5 ? target_rays.size(1) : 1);
+}
+
+/// The views [B, V, ...] that this rank holds; `all` are the tokens of them all.
+at::Tensor own_views(const at::Tensor& views, const Sharding* sharding, Range all, int64_t tokens) {
+  if (sharding == nullptr) return views;
+  std::vector<at::Tensor> own = {views.narrow(1, 0, 0)};
+  for (const auto& range : intersect(sharding->own(), {all})) {
+    own.push_back(views.narrow(1, (range.begin - all.begin) / tokens, range.size() / tokens));
+  }
+  return at::cat(own, 1);
 }
 
 }  // namespace
@@ -121,10 +132,9 @@ at::Tensor NvsModel::embed(const at::Tensor& views) const {
   return input_norm_->forward(input_->forward(patches)).to(compute_type_);
 }
 
-at::Tensor NvsModel::decode(const at::Tensor& x, int64_t views, int64_t height, int64_t width) const {
+at::Tensor NvsModel::decode(const at::Tensor& x) const {
   const profile::Scope part("decoder");
-  const at::Tensor pixels = ops::at_least_float(decoder_->forward(decoder_norm_->forward(x)));
-  return nn::unpatchify(at::sigmoid(pixels), views, height, width, config_.patch_size);
+  return at::sigmoid(ops::at_least_float(decoder_->forward(decoder_norm_->forward(x))));
 }
 
 at::Tensor NvsModel::forward(const at::Tensor& images, const at::Tensor& input_rays,
@@ -133,21 +143,28 @@ at::Tensor NvsModel::forward(const at::Tensor& images, const at::Tensor& input_r
   const int64_t inputs = images.size(1), targets = target_rays.size(1), height = images.size(3),
                 width = images.size(4);
   const int64_t tokens = nn::patches_of(height, width, config_.patch_size);
-  SequenceLayout layout = views_layout(inputs, targets, tokens);
-  at::Tensor x = at::cat({embed(posed(input_rays, images)), embed(target_rays)}, 1);
+  const Range input_tokens = {0, inputs * tokens}, target_tokens = {inputs * tokens, (inputs + targets) * tokens};
+  SequenceLayout layout = share_out(views_layout(inputs, targets, tokens), world_);
+  const auto sharding = layout.sharding;
+  const at::Tensor written = own_views(posed(input_rays, images), sharding.get(), input_tokens, tokens),
+                   read = own_views(target_rays, sharding.get(), target_tokens, tokens);
+  at::Tensor x = at::cat({embed(written), embed(read)}, 1);
   if (registers_) x = at::cat({registers_->forward(x.size(0)).to(x.scalar_type()), x}, 1);
-  const auto of_targets = [&] { return x.narrow(1, x.size(1) - targets * tokens, targets * tokens); };
+  const int64_t own = read.size(1) * tokens;
+  const auto of_targets = [&] { return x.narrow(1, x.size(1) - own, own); };
   for (int64_t i = 0; i < config_.num_layers; ++i) {
     if (i == config_.writing_layers()) {  // nothing of the inputs goes further
       x = at::cat({x.narrow(1, 0, config_.perceiver.registers), of_targets()}, 1);
-      layout = views_layout(0, targets, tokens);
+      layout = share_out(views_layout(0, targets, tokens), world_);
     }
     const auto run = [block = blocks_[size_t(i)], layout](const at::Tensor& input) {
       return block->pass(input, layout);
     };
     x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, x) : run(x);
   }
-  return decode(of_targets(), targets, height, width);
+  const at::Tensor colours = decode(of_targets());
+  return nn::unpatchify(sharding ? sharding->put_together(colours, target_tokens) : colours, targets, height,
+                        width, config_.patch_size);
 }
 
 std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<at::Tensor>& images,
@@ -259,7 +276,7 @@ at::Tensor NvsModel::render(const NvsState& state, const at::Tensor& intrinsics,
     at::Tensor x = embed(rays.unsqueeze(0).unsqueeze(0));
     const SequenceLayout layout = views_layout(0, 1, tokens);
     for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->render(x, layout, state.of_block(i));
-    return decode(x, 1, height, width)[0][0];
+    return nn::unpatchify(decode(x), 1, height, width, config_.patch_size)[0][0];
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lact/models/nvs/block.h"
+#include "lact/parallel/world.h"
 
 namespace lact::models {
 
@@ -55,6 +56,9 @@ class NvsModel : public torch::nn::Module {
   /// What the backward pass computes again instead of finding it kept.
   void set_recompute(nn::Recompute what);
 
+  /// Ranks that share the views of a training step, whole views each; all get all target views.
+  void set_world(const parallel::World& world) { world_ = world; }
+
   /// Training: images of the input views [B, V, 3, H, W] in [0, 1], rays [B, V, 9, H, W] and
   /// [B, T, 9, H, W] as ops::plucker_rays gives them -> target views [B, T, 3, H, W] in [0, 1], float32 or
   /// wider.
@@ -88,10 +92,11 @@ class NvsModel : public torch::nn::Module {
   /// A layer of `reconstruct`: writes the tokens of all pieces into the memory; unless `last`, they read it.
   void read_layer(NvsBlock& block, std::vector<InputPiece>& pieces, State& memory, bool last,
                   const std::function<void()>& piece_done) const;
-  /// Tokens of views -> images [B, V, 3, H, W].
-  at::Tensor decode(const at::Tensor& x, int64_t views, int64_t height, int64_t width) const;
+  /// Tokens of views -> colours of their patches.
+  at::Tensor decode(const at::Tensor& x) const;
 
   NvsConfig config_;
+  parallel::World world_;
   at::ScalarType compute_type_ = at::kFloat;
   nn::Recompute recompute_ = nn::Recompute::none;
   std::shared_ptr<nn::Linear> input_, decoder_;

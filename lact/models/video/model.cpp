@@ -6,6 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/mixers/sharding.h"
 #include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
 #include "lact/ops/dispatch/dtypes.h"
@@ -86,16 +87,21 @@ VideoModel::Context VideoModel::context(const at::Tensor& timesteps, const at::T
   return {time_embedding_->forward(timesteps), text_embedding_->forward(texts).to(compute_type_)};
 }
 
-at::Tensor VideoModel::embed(const at::Tensor& latents) const {
+at::Tensor VideoModel::embed(const at::Tensor& latents, const Sharding* sharding) const {
   const profile::Scope part("embedding");
-  return patch_embedding_->forward(nn::patchify(latents, patch_).to(patch_embedding_->weight.scalar_type()));
+  const at::Tensor patches = nn::patchify(latents, patch_).to(patch_embedding_->weight.scalar_type());
+  return patch_embedding_->forward(sharding != nullptr ? sharding->take(patches, 1) : patches);
 }
 
-at::Tensor VideoModel::decode(const at::Tensor& x, const at::Tensor& time, const at::Tensor& latents) const {
+at::Tensor VideoModel::decode(const at::Tensor& x, const at::Tensor& time) const {
   const profile::Scope part("decoder");
   const at::Tensor modulation = time.unsqueeze(2) + head_modulation_;
   const at::Tensor normed = modulated_norm(x, modulation, 0, 1, config_.norm_epsilon);
-  return nn::unpatchify(head_->forward(normed), latents.size(3), latents.size(4), patch_);
+  return head_->forward(normed);
+}
+
+at::Tensor VideoModel::in_place(const at::Tensor& patches, const at::Tensor& latents) const {
+  return nn::unpatchify(patches, latents.size(3), latents.size(4), patch_);
 }
 
 at::Tensor VideoModel::forward(const at::Tensor& latents, const at::Tensor& timesteps, const at::Tensor& text,
@@ -116,9 +122,10 @@ at::Tensor VideoModel::forward(const at::Tensor& latents, const at::Tensor& time
   LACT_CHECK(text.dim() != 4 || text.size(1) == parts,
              "[video] the text has shape {}, expected one for each of the {} chunks of the sequence",
              text.sizes().vec(), parts);
-  at::Tensor x = embed(latents);
   const SequenceLayout layout =
-      interleaved_layout((parts + 1) / period, grid_of(latents), noise_repeats, config_.visible_clean);
+      share_out(interleaved_layout((parts + 1) / period, grid_of(latents), noise_repeats, config_.visible_clean),
+                world_);
+  at::Tensor x = embed(latents, layout.sharding.get());
   const Context given = context(timesteps, text);
   for (const auto& block : blocks_) {
     const auto run = [block, layout](const nn::ThreeInputs& in) {
@@ -127,7 +134,8 @@ at::Tensor VideoModel::forward(const at::Tensor& latents, const at::Tensor& time
     const nn::ThreeInputs inputs = {x, given.time.modulation, given.text};
     x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, inputs) : run(inputs);
   }
-  return decode(x, given.time.embedding, latents);
+  const at::Tensor answer = decode(x, given.time.embedding);
+  return in_place(layout.sharding ? layout.sharding->put_together(answer) : answer, latents);
 }
 
 std::unique_ptr<VideoState> VideoModel::initial_state(int64_t batch) {
@@ -166,7 +174,7 @@ at::Tensor VideoModel::denoise(const VideoState& state, const at::Tensor& chunk,
     const auto layer = state.layers[i]->clone();
     x = blocks_[i]->advance(x, given.time.modulation, given.text, layout, *layer);
   }
-  return decode(x, given.time.embedding, chunk);
+  return in_place(decode(x, given.time.embedding), chunk);
 }
 
 void VideoModel::write(VideoState& state, const at::Tensor& clean_chunk, const at::Tensor& text) {

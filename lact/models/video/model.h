@@ -10,6 +10,7 @@
 #include "lact/models/video/embeddings.h"
 #include "lact/models/video/state.h"
 #include "lact/nn/patches.h"
+#include "lact/parallel/world.h"
 
 namespace lact::models {
 
@@ -28,6 +29,9 @@ class VideoModel : public torch::nn::Module {
 
   /// What the backward pass computes again instead of finding it kept.
   void set_recompute(nn::Recompute what);
+
+  /// Ranks that share the tokens of every chunk of `forward`; all get the whole answer.
+  void set_world(const parallel::World& world) { world_ = world; }
 
   /// Teacher forcing: latents in the order of interleaved_layout (noisy × repeats, clean, noisy × repeats,
   /// clean, ..., noisy × repeats), timesteps [B, parts] one per chunk-sized part in that order (0 for clean)
@@ -54,12 +58,15 @@ class VideoModel : public torch::nn::Module {
 
   void initialise();
   Context context(const at::Tensor& timesteps, const at::Tensor& text) const;
-  at::Tensor embed(const at::Tensor& latents) const;
-  at::Tensor decode(const at::Tensor& x, const at::Tensor& time, const at::Tensor& latents) const;
+  /// Tokens of the latents; of those, what this rank holds.
+  at::Tensor embed(const at::Tensor& latents, const Sharding* sharding = nullptr) const;
+  at::Tensor decode(const at::Tensor& x, const at::Tensor& time) const;  ///< patches of the answer
+  at::Tensor in_place(const at::Tensor& patches, const at::Tensor& latents) const;
   ChunkGrid grid_of(const at::Tensor& latents) const;
   void check_chunk(const VideoState& state, const at::Tensor& chunk) const;
 
   VideoConfig config_;
+  parallel::World world_;
   nn::VideoPatch patch_;
   at::ScalarType compute_type_ = at::kFloat;
   nn::Recompute recompute_ = nn::Recompute::none;

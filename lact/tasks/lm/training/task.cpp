@@ -37,6 +37,11 @@ TrainingTask::TrainingTask(std::shared_ptr<models::LanguageModel> model, Sources
   }
 }
 
+void TrainingTask::set_world(const parallel::World& world) {
+  world_ = world;
+  model_->set_world(world);
+}
+
 at::Tensor TrainingTask::read(const data::TokenSource& source, int64_t first, int64_t count) const {
   const int64_t length = batches_.length + 1;
   const at::Tensor ids = at::empty({count, length}, at::kLong);
@@ -49,7 +54,9 @@ at::Tensor TrainingTask::mean_loss(const data::TokenSource& source, int64_t firs
   if (batches_.pack_documents) return mean_loss_of_documents(source, first, ids);
   const int64_t length = batches_.length;
   const at::Tensor hidden = model_->hidden(ids.narrow(1, 0, length));
-  return models::next_token_losses(*model_, hidden, ids.narrow(1, 1, length)).mean();
+  const at::Tensor losses =
+      models::next_token_losses(*model_, hidden, model_->own_tokens(ids.narrow(1, 1, length)));
+  return world_.mesh.shards() == 1 ? losses.mean() : losses.sum() / double(count * length);
 }
 
 // All rows become one: their ends are ends of documents too. The last token of a document has no next one.
@@ -69,9 +76,9 @@ at::Tensor TrainingTask::mean_loss_of_documents(const data::TokenSource& source,
     lengths.push_back(length - begin);
   }
   const at::Tensor hidden = model_->hidden_of_documents(ids.narrow(1, 0, length).reshape({1, -1}), lengths);
-  const at::Tensor losses =
-      models::next_token_losses(*model_, hidden, ids.narrow(1, 1, length).reshape({1, -1}));
-  return (losses * counted.view({1, -1})).sum() / std::max(1.0, counted.sum().item<double>());
+  const auto own = [&](const at::Tensor& all) { return model_->own_tokens(all.reshape({1, -1}), lengths); };
+  const at::Tensor losses = models::next_token_losses(*model_, hidden, own(ids.narrow(1, 1, length)));
+  return (losses * own(counted)).sum() / std::max(1.0, counted.sum().item<double>());
 }
 
 at::Tensor TrainingTask::loss(int64_t batch) {
@@ -97,6 +104,11 @@ std::map<std::string, double> TrainingTask::validate() {
   for (int64_t first = 0; first < count; first += batches_.batch) {
     const int64_t rows = std::min(batches_.batch, count - first);
     sum += mean_loss(*sources_.valid, first, rows).item<double>() * double(rows);
+  }
+  if (!world_.sequence.alone()) {
+    const at::Tensor all = at::full({1}, sum, at::kDouble);
+    world_.sequence.sum(all, "adding up the validation loss");
+    sum = all.item<double>();
   }
   return {{"loss", sum / double(count)}};
 }

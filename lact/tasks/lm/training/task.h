@@ -45,6 +45,7 @@ class TrainingTask : public train::Task {
   TrainingTask(std::shared_ptr<models::LanguageModel> model, Sources sources, const Batches& batches);
 
   torch::nn::Module& model() override { return *model_; }
+  void set_world(const parallel::World& world) override;
   at::Tensor loss(int64_t batch) override;
   int64_t tokens_of_batch(int64_t /*batch*/) const override { return batches_.batch * batches_.length; }
   double flops_of_batch(int64_t batch) const override;
@@ -63,6 +64,7 @@ class TrainingTask : public train::Task {
   std::shared_ptr<models::LanguageModel> model_;
   Sources sources_;
   Batches batches_;
+  parallel::World world_;
 };
 
 }  // namespace lact::tasks::lm

@@ -94,6 +94,12 @@ TrainingTask::TrainingTask(std::shared_ptr<models::NvsModel> model,
   }
 }
 
+void TrainingTask::set_world(const parallel::World& world) {
+  shards_ = world.mesh.shards();
+  writes_samples_ = world.all.rank() == 0;
+  model_->set_world(world);
+}
+
 const Stage& TrainingTask::stage_of(int64_t batch) const {
   return train::stage_of_batch(options_.stages, batch, options_.accumulate);
 }
@@ -126,8 +132,11 @@ at::Tensor TrainingTask::loss(int64_t number) {
   const at::Tensor mse = (rendered - truth).square().mean();
   last_batch_ = number;
   last_mse_ = mse.item<double>();
-  if (!lpips_) return mse;
-  return mse + options_.loss.perceptual * (*lpips_)(rendered.flatten(0, 1), truth.flatten(0, 1)).mean();
+  // Every rank that shares the views has them all now, and says its part.
+  const double part = 1 / double(shards_);
+  if (!lpips_) return mse * part;
+  const at::Tensor perceptual = (*lpips_)(rendered.flatten(0, 1), truth.flatten(0, 1)).mean();
+  return (mse + options_.loss.perceptual * perceptual) * part;
 }
 
 std::string TrainingTask::loss_text(double loss) const {
@@ -160,7 +169,7 @@ std::map<std::string, double> TrainingTask::validate() {
     to_frames(batch, stage.inputs, options_.frame);
     const at::Tensor truth = batch.images.narrow(1, stage.inputs, stage.targets);
     const at::Tensor rendered = predict(batch, stage);
-    if (first == 0 && !options_.samples.empty()) write_samples(truth, rendered);
+    if (first == 0 && !options_.samples.empty() && writes_samples_) write_samples(truth, rendered);
     psnr += ops::psnr(rendered.flatten(0, 1), truth.flatten(0, 1)).mean().item<double>() * double(scenes);
     ssim += ops::ssim_map(rendered.flatten(0, 1), truth.flatten(0, 1)).mean().item<double>() * double(scenes);
   }

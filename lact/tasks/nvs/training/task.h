@@ -71,6 +71,7 @@ class TrainingTask : public train::Task {
                std::shared_ptr<const data::SceneSource> valid, const TaskOptions& options);
 
   torch::nn::Module& model() override { return *model_; }
+  void set_world(const parallel::World& world) override;
   at::Tensor loss(int64_t batch) override;
   std::string loss_text(double loss) const override;
   int64_t tokens_of_batch(int64_t batch) const override;
@@ -98,6 +99,8 @@ class TrainingTask : public train::Task {
   double waited_ = 0;       ///< for streams of earlier stages
   int64_t last_batch_ = 0;  ///< trained on
   double last_mse_ = 0;
+  int64_t shards_ = 1;  ///< ranks that share the views of a scene
+  bool writes_samples_ = true;
 };
 
 /// Brings the cameras of each scene into the frame that its input views give it, as scenes are read later.

@@ -124,6 +124,12 @@ TrainingTask::TrainingTask(VideoParts parts, const OpenClips& open_clips, const 
       item.value().set_requires_grad(models::is_self_attention_parameter(item.key()));
 }
 
+void TrainingTask::set_world(const parallel::World& world) {
+  shards_ = world.mesh.shards();
+  writes_samples_ = world.all.rank() == 0;
+  parts_.model->set_world(world);
+}
+
 size_t TrainingTask::stage_number(int64_t batch) const {
   return size_t(&train::stage_of_batch(options_.stages, batch, options_.accumulate) - options_.stages.data());
 }
@@ -168,7 +174,8 @@ at::Tensor TrainingTask::loss(int64_t number) {
   const auto example = models::teacher_forcing(batch.values, noise, times, flow);
   const at::Tensor answer =
       parts_.model->forward(example.latents, example.timesteps, parts_.text->encode(batch.captions), repeats);
-  return models::weighted_velocity_loss(answer, example);
+  // Every rank that shares the sequence has all of the answer now, and says its part.
+  return models::weighted_velocity_loss(answer, example) / double(shards_);
 }
 
 int64_t TrainingTask::tokens_of_batch(int64_t batch) const {
@@ -195,7 +202,7 @@ std::map<std::string, double> TrainingTask::validate() {
   for (int64_t number = 0; seen < options_.valid_clips; ++number) {
     const data::ClipBatch batch = data::make_clip_batch(clips, at_once, number);
     const at::Tensor text = parts_.text->encode(batch.captions);
-    if (number == 0 && !options_.samples.empty()) write_samples(batch, text);
+    if (number == 0 && !options_.samples.empty() && writes_samples_) write_samples(batch, text);
     const at::Tensor noise =
         ops::gaussian_noise(batch.values.sizes(), seed_of_draw(options_.seed, kValidNoise, number));
     for (const double timestep : models::kEvaluationTimesteps) {

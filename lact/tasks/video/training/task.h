@@ -107,6 +107,7 @@ class TrainingTask : public train::Task {
   TrainingTask(VideoParts parts, const OpenClips& open_clips, const TaskOptions& options);
 
   torch::nn::Module& model() override { return *learner_; }
+  void set_world(const parallel::World& world) override;
   at::Tensor loss(int64_t batch) override;
   double rate_factor(const std::string& parameter) const override;
   int64_t tokens_of_batch(int64_t batch) const override;
@@ -138,6 +139,8 @@ class TrainingTask : public train::Task {
   std::optional<size_t> streamed_;  ///< the stage of stream_
   std::unique_ptr<data::ClipStream> stream_;
   int64_t last_batch_ = 0;  ///< trained on
+  int64_t shards_ = 1;      ///< ranks that share a sequence
+  bool writes_samples_ = true;
 };
 
 }  // namespace lact::tasks::video

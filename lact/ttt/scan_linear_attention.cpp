@@ -3,7 +3,7 @@
 #include "lact/ops/tokens/assemble.h"
 #include "lact/ttt/scan_forms.h"
 
-namespace lact::ttt::parallel {
+namespace lact::ttt::linear_attention {
 
 namespace {
 
@@ -107,4 +107,4 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
   return ops::assemble(std::move(outputs), queries, 2, inputs.v.narrow(2, 0, 0));
 }
 
-}  // namespace lact::ttt::parallel
+}  // namespace lact::ttt::linear_attention

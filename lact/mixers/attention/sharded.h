@@ -1,0 +1,13 @@
+// Attention over a sequence whose tokens are shared out: a rank's queries meet the keys and values that their
+// window shows, wherever these are held.
+#pragma once
+
+#include "lact/mixers/attention/heads.h"
+#include "lact/mixers/sharding.h"
+
+namespace lact::attention {
+
+/// `heads`: this rank's tokens; `window` is of the whole sequence. Returns [B, T, H, D] of this rank's tokens.
+at::Tensor sharded_attention(const HeadInputs& heads, const ops::Window& window, const Sharding& sharding);
+
+}  // namespace lact::attention
