@@ -3,6 +3,7 @@ cmake_minimum_required(VERSION 3.25)
 
 set(base "base")
 set(kernels "kernels")
+set(parallel "parallel;base")
 set(ops "ops;base;kernels")
 set(ttt "ttt;${ops}")
 set(nn "nn;ops;base")
@@ -16,8 +17,8 @@ set(serve "serve;base;ops;nn;io")
 set(tasks "tasks;${models};data;train;eval;serve")
 set(bench "bench;${tasks}")
 set(golden "golden;${tasks}")
-set(cli "cli;bench;golden;${tasks}")
-set(folders base kernels ops ttt nn mixers models io data train eval serve tasks bench golden cli)
+set(cli "cli;bench;golden;parallel;${tasks}")
+set(folders base kernels parallel ops ttt nn mixers models io data train eval serve tasks bench golden cli)
 
 # lact/base/ is a closed list: what is true of any program, and only that. A new file belongs almost always elsewhere.
 set(base_files data_folder error fnv format interrupt json_text log memory_use one_sentence options out_of_memory profile
