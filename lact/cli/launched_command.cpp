@@ -12,11 +12,9 @@ namespace lact::cli {
 
 namespace {
 
-void run_nothing(CLI::App& app) {
-  app.callback({});
-  app.parse_complete_callback({});
-  for (auto* verb : app.get_subcommands([](CLI::App*) { return true; })) run_nothing(*verb);
-}
+/// Thrown where all words have been read and checked and the verb would run next. Its callback must stay: it
+/// owns what the options write to.
+struct AllIsRead {};
 
 /// The option as it was given.
 void add_given(std::vector<std::string>& words, const CLI::Option& option) {
@@ -31,9 +29,10 @@ LaunchedCommand::LaunchedCommand(std::vector<std::string> words)
     : words_(std::move(words)), program_(make_program(options_, exit_code_)) {
   LACT_CHECK(!words_.empty(),
              "[launch] nothing stands after --, expected a command such as: lact launch -n 2 -- lm train");
-  run_nothing(*program_);
+  program_->parse_complete_callback([] { throw AllIsRead(); });
   try {
     program_->parse(std::vector<std::string>(words_.rbegin(), words_.rend()));
+  } catch (const AllIsRead&) {
   } catch (const CLI::CallForHelp&) {
     help_ = program_->help();
     return;

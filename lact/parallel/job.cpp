@@ -83,8 +83,9 @@ void Job::report_failure(size_t index) const {
   const std::string words = rank.last_words();
   const auto running = std::count(known_ended_.begin(), known_ended_.end(), false);
   clear_progress_line();
-  log::error("rank {} {}{}{}", number, rank.ending(), words.empty() ? "" : "; its log ends with: " + words,
-             running == 0 ? "" : fmt::format("; the others have {} to end", format_duration(grace_)));
+  log::error("rank {} {}{}{}", number, rank.ending(),
+             running == 0 ? "" : fmt::format("; the others have {} to end", format_duration(grace_)),
+             words.empty() ? "" : "; its log ends with: " + words);
 }
 
 void Job::press_on() {

@@ -49,10 +49,12 @@ class Launcher {
         words_(words),
         first_rank_(options.node * options.processes),
         inbox_({SIGCHLD, SIGINT, SIGTERM, SIGHUP}) {
-    if (last_rank() == 0) return;
+    const int64_t first = std::max<int64_t>(1, first_rank_), last = first_rank_ + options.processes - 1;
+    if (last == 0) return;
     logs_.emplace(options.log_folder);
-    for (int64_t rank = std::max<int64_t>(1, first_rank_); rank <= last_rank(); ++rank) logs_->clear(rank);
-    log::info("the output of ranks {} to {} goes to {}", std::max<int64_t>(1, first_rank_), last_rank(),
+    for (int64_t rank = first; rank <= last; ++rank) logs_->clear(rank);
+    log::info("the output of {} goes to {}",
+              first == last ? fmt::format("rank {}", last) : fmt::format("ranks {} to {}", first, last),
               logs_->path());
   }
 
@@ -73,8 +75,6 @@ class Launcher {
   }
 
  private:
-  int64_t last_rank() const { return first_rank_ + options_.processes - 1; }
-
   std::vector<RankCommand> commands(int64_t restart) const {
     Environment environment = {.world = options_.nodes * options_.processes,
                                .local_world = options_.processes,

@@ -10,10 +10,10 @@
 namespace lact::parallel {
 
 struct RankCommand {
-  std::string program;                 ///< a file; nothing is looked for in PATH
-  std::vector<std::string> words;      ///< with the program's name as the first
-  std::vector<std::string> variables;  ///< like "RANK=2", in addition to ours or in their place
-  std::string log;                     ///< file that its stdout and stderr are appended to; "": ours
+  std::string program;                      ///< a file; nothing is looked for in PATH
+  std::vector<std::string> words;           ///< with the program's name as the first
+  std::vector<std::string> variables = {};  ///< like "RANK=2", in addition to ours or in their place
+  std::string log = {};                     ///< file that its stdout and stderr are appended to; "": ours
 };
 
 /// For one thread, which has to live as long: the kernel kills the process when that thread ends, however it

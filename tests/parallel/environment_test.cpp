@@ -36,17 +36,18 @@ Values without(Values values, const std::string& name) {
   return values;
 }
 
-const Values kTorchrunValues = {{"RANK", "5"},           {"WORLD_SIZE", "8"},       {"LOCAL_RANK", "1"},
-                                {"LOCAL_WORLD_SIZE", "4"}, {"MASTER_ADDR", "node7"}, {"MASTER_PORT", "29500"}};
+const Values kTorchrunValues = {{"RANK", "5"},
+                                {"WORLD_SIZE", "8"},
+                                {"LOCAL_RANK", "1"},
+                                {"LOCAL_WORLD_SIZE", "4"},
+                                {"MASTER_ADDR", "node7"},
+                                {"MASTER_PORT", "29500"}};
 const Environment kFiveOfEight = {
     .rank = 5, .world = 8, .local_rank = 1, .local_world = 4, .address = "node7", .port = 29500};
 
-const Values kSlurmValues = {{"SLURM_PROCID", "5"},
-                             {"SLURM_NTASKS", "8"},
-                             {"SLURM_LOCALID", "1"},
-                             {"SLURM_NTASKS_PER_NODE", "4"},
-                             {"SLURM_JOB_ID", "123456"},
-                             {"SLURM_JOB_NODELIST", "gpu[03-07,11],login1"}};
+const Values kSlurmValues = {{"SLURM_PROCID", "5"},      {"SLURM_NTASKS", "8"},
+                             {"SLURM_LOCALID", "1"},     {"SLURM_NTASKS_PER_NODE", "4"},
+                             {"SLURM_JOB_ID", "123456"}, {"SLURM_JOB_NODELIST", "gpu[03-07,11],login1"}};
 
 TEST(ProcessEnvironment, WithoutALauncherItIsAWorldOfOne) {
   EXPECT_EQ(read({}), Environment());
@@ -85,17 +86,18 @@ TEST(ProcessEnvironment, MpirunIsUnderstood) {
                                          {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                                          {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
   EXPECT_EQ(read(open_mpi), kFiveOfEight);
-  const Values mpich =
-      with(meeting,
-           {{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "4"}});
+  const Values mpich = with(
+      meeting, {{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "4"}});
   EXPECT_EQ(read(mpich), kFiveOfEight);
   // mpiexec inside of a Slurm job: srun started only its helpers, one for each node.
   EXPECT_EQ(read(with(mpich, {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}})), kFiveOfEight);
 }
 
 TEST(ProcessEnvironment, OnOneMachineOpenMpiNeedsNoAddressAndNoPort) {
-  Values values = {{"OMPI_COMM_WORLD_RANK", "1"},       {"OMPI_COMM_WORLD_SIZE", "2"},
-                   {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+  Values values = {{"OMPI_COMM_WORLD_RANK", "1"},
+                   {"OMPI_COMM_WORLD_SIZE", "2"},
+                   {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                   {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                    {"PMIX_NAMESPACE", "prterun-host-77@1"}};
   const Environment one = read(values), other = read(with(values, {{"PMIX_NAMESPACE", "prterun-host-78@1"}}));
   EXPECT_EQ(one.address, "127.0.0.1");
@@ -120,15 +122,16 @@ TEST(ProcessEnvironment, SlurmIsUnderstood) {
   // srun with PMI sets these two as well.
   EXPECT_EQ(read(with(kSlurmValues, {{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}})), found);
   // The step's own nodes and tasks count where there are others in the job.
-  const Environment step = read(with(kSlurmValues, {{"SLURM_STEP_NODELIST", "gpu[05-06]"},
-                                                    {"SLURM_STEP_TASKS_PER_NODE", "3,5"},
-                                                    {"SLURM_NODEID", "1"}}));
+  const Environment step = read(with(
+      kSlurmValues,
+      {{"SLURM_STEP_NODELIST", "gpu[05-06]"}, {"SLURM_STEP_TASKS_PER_NODE", "3,5"}, {"SLURM_NODEID", "1"}}));
   EXPECT_EQ(step.address, "gpu05");
   EXPECT_EQ(step.local_world, 5);
 }
 
 TEST(ProcessEnvironment, AllTasksOnOneNodeMeetOnTheLoopback) {
-  const Environment found = read(with(kSlurmValues, {{"SLURM_NTASKS_PER_NODE", "8"}, {"SLURM_LOCALID", "5"}}));
+  const Environment found =
+      read(with(kSlurmValues, {{"SLURM_NTASKS_PER_NODE", "8"}, {"SLURM_LOCALID", "5"}}));
   EXPECT_EQ(found.address, "127.0.0.1");
   EXPECT_EQ(found.local_world, 8);
 }
@@ -149,7 +152,8 @@ TEST(ProcessEnvironment, TorchrunsVariablesWin) {
 TEST(ProcessEnvironment, WhatIsMissingIsNamed) {
   EXPECT_EQ(refusal(without(kTorchrunValues, "WORLD_SIZE")),
             "[environment] RANK is \"5\" but WORLD_SIZE is missing; a launcher sets both");
-  EXPECT_THAT(refusal(without(kTorchrunValues, "RANK")), HasSubstr("WORLD_SIZE is \"8\" but RANK is missing"));
+  EXPECT_THAT(refusal(without(kTorchrunValues, "RANK")),
+              HasSubstr("WORLD_SIZE is \"8\" but RANK is missing"));
   EXPECT_THAT(refusal(without(kTorchrunValues, "LOCAL_RANK")), HasSubstr("but LOCAL_RANK is missing"));
   EXPECT_THAT(refusal({{"LOCAL_RANK", "1"}}), HasSubstr("LOCAL_RANK is set but RANK is missing"));
   EXPECT_EQ(refusal(without(kTorchrunValues, "MASTER_ADDR")),
@@ -174,9 +178,11 @@ TEST(ProcessEnvironment, WhatCannotBeIsNamed) {
   EXPECT_THAT(changed("RANK", "1 "), HasSubstr("RANK is \"1 \""));
   EXPECT_THAT(changed("WORLD_SIZE", "0"), HasSubstr("WORLD_SIZE is 0, expected 1 to"));
   EXPECT_THAT(changed("WORLD_SIZE", "99999999999999999999"), HasSubstr("WORLD_SIZE is \"9999"));
-  EXPECT_THAT(changed("LOCAL_RANK", "4"), HasSubstr("LOCAL_RANK is 4, expected 0 to 3, for LOCAL_WORLD_SIZE is 4"));
+  EXPECT_THAT(changed("LOCAL_RANK", "4"),
+              HasSubstr("LOCAL_RANK is 4, expected 0 to 3, for LOCAL_WORLD_SIZE is 4"));
   EXPECT_THAT(changed("LOCAL_WORLD_SIZE", "9"), HasSubstr("LOCAL_WORLD_SIZE is 9, expected at most 8"));
-  EXPECT_THAT(refusal(with(kTorchrunValues, {{"RANK", "0"}})), HasSubstr("LOCAL_RANK is 1, expected at most 0"));
+  EXPECT_THAT(refusal(with(kTorchrunValues, {{"RANK", "0"}})),
+              HasSubstr("LOCAL_RANK is 1, expected at most 0"));
   EXPECT_EQ(changed("MASTER_PORT", "http"), "[environment] MASTER_PORT is \"http\", expected a whole number");
   EXPECT_EQ(changed("MASTER_PORT", "70000"), "[environment] MASTER_PORT is 70000, expected 1 to 65535");
   EXPECT_THAT(refusal(with(kSlurmValues, {{"SLURM_LOCALID", "4"}})), HasSubstr("SLURM_LOCALID is 4"));

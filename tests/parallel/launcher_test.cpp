@@ -1,5 +1,5 @@
-// What becomes of a job whose ranks end in all possible ways. The ranks are shells: a script can misbehave as no
-// verb of ours does.
+// What becomes of a job whose ranks end in all possible ways. The ranks are shells: a script can misbehave as
+// no verb of ours does.
 #include "lact/parallel/launcher.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,9 @@ class LauncherOfShells : public ::testing::Test {
     return launcher;
   }
 
-  std::string log(int rank) const { return read_file(folder_ / "logs/rank_" + std::to_string(rank) + ".log"); }
+  std::string log(int rank) const {
+    return read_file(folder_ / "logs/rank_" + std::to_string(rank) + ".log");
+  }
 
   /// The processes that wrote their number to $folder/pid_<rank>.
   std::vector<pid_t> processes() const {
@@ -120,11 +122,13 @@ TEST_F(LauncherOfShells, NodesShareOneWorld) {
   EXPECT_THAT(lact::testing::sentence_of<Error>([&] { run("true"); }), HasSubstr("--address and --port"));
   options_.address = "10.0.0.1";
   options_.port = 29500;
-  EXPECT_EQ(run("echo $RANK of $WORLD_SIZE, here $LOCAL_RANK of $LOCAL_WORLD_SIZE, $MASTER_ADDR:$MASTER_PORT"), 0);
+  EXPECT_EQ(
+      run("echo $RANK of $WORLD_SIZE, here $LOCAL_RANK of $LOCAL_WORLD_SIZE, $MASTER_ADDR:$MASTER_PORT"), 0);
   EXPECT_EQ(log(3), "3 of 6, here 0 of 3, 10.0.0.1:29500\n") << "only rank 0 of all writes to the terminal";
   EXPECT_EQ(log(5), "5 of 6, here 2 of 3, 10.0.0.1:29500\n");
   options_.node = 2;
-  EXPECT_THAT(lact::testing::sentence_of<Error>([&] { run("true"); }), HasSubstr("--node is 2, expected 0 to 1"));
+  EXPECT_THAT(lact::testing::sentence_of<Error>([&] { run("true"); }),
+              HasSubstr("--node is 2, expected 0 to 1"));
 }
 
 TEST_F(LauncherOfShells, CoresAreSharedOutUnlessSomebodyKnowsBetter) {
@@ -165,11 +169,12 @@ TEST_F(LauncherOfShells, TheFirstFailureCountsNotWhatFollowsFromIt) {
 TEST_F(LauncherOfShells, TheOthersAreEndedByForceInTheEnd) {
   options_.grace = 0.2;
   // Rank 0 listens to SIGTERM, rank 1 to nothing.
-  EXPECT_EQ(run(kTellNumber +
-                "case $RANK in 0) trap 'touch $folder/asked; exit 0' TERM;; 1) trap '' TERM;; "
-                "2) while [ ! -e $folder/pid_0 ] || [ ! -e $folder/pid_1 ]; do sleep 0.01; done; exit 4;; esac; "
-                "while true; do sleep 0.05; done"),
-            4);
+  EXPECT_EQ(
+      run(kTellNumber +
+          "case $RANK in 0) trap 'touch $folder/asked; exit 0' TERM;; 1) trap '' TERM;; "
+          "2) while [ ! -e $folder/pid_0 ] || [ ! -e $folder/pid_1 ]; do sleep 0.01; done; exit 4;; esac; "
+          "while true; do sleep 0.05; done"),
+      4);
   EXPECT_TRUE(std::filesystem::exists(folder_ / "asked"));
   for (const pid_t process : processes()) EXPECT_FALSE(is_alive(process));
 }
@@ -203,9 +208,8 @@ TEST_F(LauncherOfShells, ASignalIsPassedOnAndACleanStopWaitedFor) {
   options_.grace = 0;     // and not hurried
   for (const int signal : {SIGTERM, SIGINT}) {
     for (int rank = 0; rank < 3; ++rank) std::filesystem::remove(folder_ / "pid_" + std::to_string(rank));
-    const pid_t launcher =
-        start("trap 'sleep 0.3; touch $folder/stopped_$RANK; exit 130' TERM INT; " + kTellNumber +
-              "while true; do sleep 0.05; done");
+    const pid_t launcher = start("trap 'sleep 0.3; touch $folder/stopped_$RANK; exit 130' TERM INT; " +
+                                 kTellNumber + "while true; do sleep 0.05; done");
     ASSERT_TRUE(comes_true([&] { return all_have_started(); }));
     kill(launcher, signal);
     EXPECT_EQ(exit_code_of(launcher), 130);
@@ -247,7 +251,8 @@ TEST_F(LauncherOfShells, WhatCannotBeStartedIsOneSentence) {
   EXPECT_EQ(lact::testing::sentence_of<Error>([&] { run("true"); }),
             "[launch] /no/such/program cannot be started: No such file or directory");
   options_.log_folder = "/dev/null/logs";
-  EXPECT_THAT(lact::testing::sentence_of<Error>([&] { run("true"); }), HasSubstr("/dev/null/logs cannot be made"));
+  EXPECT_THAT(lact::testing::sentence_of<Error>([&] { run("true"); }),
+              HasSubstr("/dev/null/logs cannot be made"));
 }
 
 }  // namespace
