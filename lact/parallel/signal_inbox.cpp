@@ -43,7 +43,7 @@ SignalInbox::SignalInbox(const std::vector<int>& signals) {
   for (const int signal : signals) {
     struct sigaction before = {};
     sigaction(signal, nullptr, &before);
-    if (before.sa_handler == SIG_IGN && signal != SIGCHLD) continue;
+    if (before.sa_handler == SIG_IGN && signal == SIGHUP) continue;
     sigaction(signal, &put, nullptr);
     before_.emplace_back(signal, before);
   }

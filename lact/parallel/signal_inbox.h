@@ -11,8 +11,8 @@
 namespace lact::parallel {
 
 /// While it lives, signals of this process do nothing but arrive here; afterwards they do again what they
-/// did. One that the process ignores stays ignored (nohup), except SIGCHLD. One inbox at a time, read by one
-/// thread.
+/// did. SIGHUP stays ignored where it is (nohup); SIGINT does not: shells ignore it for all that runs in the
+/// background. One inbox at a time, read by one thread.
 class SignalInbox {
  public:
   using Clock = std::chrono::steady_clock;

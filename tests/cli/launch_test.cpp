@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <regex>
+#include <string>
+#include <vector>
 
+#include "lact/cli/launched_command.h"
 #include "support/program.h"
 
 namespace lact::cli {
@@ -57,24 +59,48 @@ TEST_F(LaunchProgram, HelpOfTheCommandIsPrintedOnce) {
   EXPECT_EQ(launched.out, run_program("lm train --help").out);
 }
 
-TEST_F(LaunchProgram, MistakesAreFoundBeforeAnythingIsStarted) {
-  const std::string logs = "--log-folder " + quoted("logs");
+std::string refusal_of(std::vector<std::string> words) {
+  return lact::testing::sentence_of<std::exception>([&] { LaunchedCommand command(std::move(words)); });
+}
+
+TEST_F(LaunchProgram, TheCommandIsCheckedBeforeAnythingIsStarted) {
+  EXPECT_THAT(refusal_of({}), HasSubstr("nothing stands after --"));
+  EXPECT_THAT(refusal_of({"nonsense"}), HasSubstr("nonsense"));
+  EXPECT_THAT(refusal_of({"lm", "nonsense"}), HasSubstr("nonsense"));
+  EXPECT_THAT(refusal_of({"lm", "train", "--nonsense"}), HasSubstr("--nonsense"));
+  EXPECT_THAT(refusal_of({"lm", "train", "--steps", "many"}), HasSubstr("\"many\" is not a whole number"));
+  EXPECT_THAT(refusal_of({"lm"}), HasSubstr("\"lm\" names no verb"));
+  EXPECT_THAT(refusal_of({"launch", "-n", "2", "--", "--version"}), HasSubstr("is launch itself"));
+  EXPECT_EQ(refusal_of({"--version"}), "");
+  EXPECT_EQ(refusal_of({"info", "lm_tiny", "--json"}), "");
+}
+
+TEST_F(LaunchProgram, ATrainingIsStartedAgainWithWhatGoesWithResume) {
+  const std::string run = folder_ / "run";
+  const std::vector<std::string> words = {"lm",           "train", "-q", "--steps", "9",
+                                          "--stop-after", "5",     "-o", run,       "--threads=1"};
+  const LaunchedCommand command(words);
+  EXPECT_EQ(command.words_again(), words) << "there is no run yet";
+  std::filesystem::create_directory(run);
+  write_file(run + "/run.json", "{}");
+  EXPECT_THAT(command.words_again(),
+              ::testing::ElementsAre("--threads=1", "--quiet", "lm", "train", "--resume=" + run,
+                                     "--from-start", "--stop-after=5"));
+  const std::vector<std::string> resumed = {"lm", "train", "--resume", run};
+  EXPECT_EQ(LaunchedCommand(resumed).words_again(), resumed);
+  const std::vector<std::string> other = {"info", "lm_tiny"};
+  EXPECT_EQ(LaunchedCommand(other).words_again(), other);
+}
+
+TEST_F(LaunchProgram, MistakesAreOneSentence) {
+  const std::string logs = " --log-folder " + quoted("logs") + " ";
   expect_mistake("launch -n 0 -- --version", "--processes: 0 is out of range, expected 1 to");
-  expect_mistake("launch -- --version", "--processes is required");
-  expect_mistake("launch -n 2 " + logs, "nothing stands after --");
-  expect_mistake("launch -n 2 " + logs + " --", "nothing stands after --");
-  expect_mistake("launch -n 2 " + logs + " -- nonsense", "nonsense");
-  expect_mistake("launch -n 2 " + logs + " -- lm nonsense", "nonsense");
-  expect_mistake("launch -n 2 " + logs + " -- lm train --nonsense", "--nonsense");
-  expect_mistake("launch -n 2 " + logs + " -- lm train --steps many", "\"many\" is not a whole number");
-  expect_mistake("launch -n 2 " + logs + " -- lm", "\"lm\" names no verb");
-  expect_mistake("launch -n 2 " + logs + " -- launch -n 2 -- --version",
-                 "the command after -- is launch itself");
-  expect_mistake("launch -n 2 " + logs + " info lm_tiny", "the command stands after --");
-  expect_mistake("--threads 1 launch -n 2 " + logs + " -- --version", "--threads belongs to the command");
-  expect_mistake("launch -n 2 --threads-per-rank 1 " + logs + " -- --version --threads 1", "twice");
-  expect_mistake("launch -n 2 --nodes 2 --node 2 " + logs + " -- --version", "--node is 2, expected 0 to 1");
-  expect_mistake("launch -n 2 --nodes 2 " + logs + " -- --version", "needs --address and --port");
+  expect_mistake("launch -n 2" + logs + "--", "nothing stands after --");
+  expect_mistake("launch -n 2" + logs + "-- lm nonsense", "nonsense");
+  expect_mistake("launch -n 2" + logs + "info lm_tiny", "the command stands after --");
+  expect_mistake("--threads 1 launch -n 2" + logs + "-- --version", "--threads belongs to the command");
+  expect_mistake("launch -n 2 --threads-per-rank 1" + logs + "-- --version --threads 1", "twice");
+  expect_mistake("launch -n 2 --nodes 2" + logs + "-- --version", "needs --address and --port");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "logs"));
   write_file(folder_ / "file", "");
   expect_mistake("launch -n 2 --log-folder " + quoted("file") + " -- --version", "file is not a folder");
