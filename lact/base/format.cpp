@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -40,5 +41,24 @@ std::string format_duration(double seconds) {
 std::string format_bytes(double bytes) { return scaled(bytes, " B", {"kB", "MB", "GB", "TB", "PB"}); }
 
 std::string format_count(double count) { return scaled(count, "", {"k", "M", "B", "T"}); }
+
+std::string as_one_line(std::string_view text) {
+  std::string line;
+  for (const char letter : text) {
+    const bool space = static_cast<unsigned char>(letter) <= ' ';
+    if (!space) line += letter;
+    if (space && !line.empty() && line.back() != ' ') line += ' ';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+std::string last_line(std::string_view text, size_t most) {
+  const size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string_view::npos) return "";
+  const size_t before = text.find_last_of("\r\n", end);
+  const size_t first = before == std::string_view::npos ? 0 : before + 1;
+  return as_one_line(text.substr(first, std::min(end + 1 - first, most)));
+}
 
 }  // namespace lact

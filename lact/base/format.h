@@ -1,7 +1,8 @@
-// Quantities as people read them.
+// Quantities, and what other programs say, as people read them.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace lact {
 
@@ -13,5 +14,11 @@ std::string format_bytes(double bytes);
 
 /// "950", "12.3 k", "12.3 M", "1.3 B", "2.0 T".
 std::string format_count(double count);
+
+/// White space and control characters become single blanks, none at the ends.
+std::string as_one_line(std::string_view text);
+
+/// The last line with anything in it, as one line, cut to the first `most` bytes; "" where there is none.
+std::string last_line(std::string_view text, size_t most);
 
 }  // namespace lact

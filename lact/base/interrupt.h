@@ -1,4 +1,5 @@
-// Ctrl-C (SIGINT) or SIGTERM asks for a clean stop; the second one ends the program at once.
+// Ctrl-C (SIGINT) or SIGTERM asks for a clean stop; a second one, a second or more after the first, ends the
+// program at once.
 #pragma once
 
 #include <signal.h>

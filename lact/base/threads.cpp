@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -26,6 +27,16 @@ namespace {
 /// oneDNN, with LibTorch 1.13 as with 2.6, dies of an illegal instruction in its tile (AMX) kernels on some
 /// machines. It reads the limit when it is first used.
 void avoid_onednn_tiles() { setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", /*overwrite=*/0); }
+
+/// What OMP_NUM_THREADS asks for; 0 where it asks for nothing. Of a list, the first counts: the others are
+/// for loops inside of loops.
+int threads_of_environment() {
+  const char* const text = std::getenv("OMP_NUM_THREADS");
+  const std::string_view word = text == nullptr ? "" : text;
+  int count = 0;
+  std::from_chars(word.data(), word.data() + word.size(), count);
+  return count >= 1 && count <= most_threads() ? count : 0;
+}
 
 /// A function of OpenBLAS, or null.
 template <class Function>
@@ -66,6 +77,7 @@ void use_threads(int count) {
              most_threads(), available_cores());
   avoid_onednn_tiles();
   name_openblas_core();
+  if (count == 0) count = threads_of_environment();
   at::set_num_threads(count == 0 ? available_cores() : count);
 }
 

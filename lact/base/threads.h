@@ -11,7 +11,8 @@ int available_cores();
 /// More threads than this only wait for each other: eight for each core.
 int most_threads();
 
-/// Sets LibTorch's threads for work inside one operation; 0 means all available cores.
+/// Sets LibTorch's threads for work inside one operation; 0 means as many as OMP_NUM_THREADS says, by which
+/// launchers share a machine out among processes, and all available cores without it.
 /// LibTorch comes up with one thread where OMP_NUM_THREADS is unset, so every program calls this first,
 /// before anything is multiplied. It also tells OpenBLAS what processor this is where it does not know, and
 /// keeps LibTorch off instructions that it is known to crash with.

@@ -77,7 +77,8 @@ std::unique_ptr<CLI::App> make_program(ProgramOptions& options, int& exit_code,
   app->set_help_all_flag("--help-all", "Help for every verb");
   app->require_subcommand(0, 1);
   app->fallthrough();
-  add_number(*app, "--threads", options.threads, "Processor cores to use; 0 is all of them",
+  add_number(*app, "--threads", options.threads,
+             "Processor cores to use; 0 is all of them, or OMP_NUM_THREADS",
              Limits{0, double(most_threads())});
   app->add_flag("-q,--quiet", options.quiet, "No progress messages, only results and errors");
   app->add_flag("--reference", options.reference,

@@ -47,13 +47,16 @@ void add_precision_options(CLI::App& verb, ops::Precision& precision, nn::Recomp
   add("recompute", recompute, nn::kRecomputeHelp);
 }
 
+bool goes_with_resume(const CLI::Option& option) {
+  const std::string name = option.get_name();
+  return name == "--resume" || name == "--from-start" || name == "--stop-after" || name == "--help";
+}
+
 void check_resume(const CLI::App& verb) {
   for (const auto* option : verb.get_options()) {
-    const std::string name = option->get_name();
-    const bool allowed =
-        name == "--resume" || name == "--from-start" || name == "--stop-after" || name == "--help";
-    LACT_CHECK(allowed || option->count() == 0,
-               "[train] --resume goes on with the options of the run; {} cannot be changed", name);
+    LACT_CHECK(goes_with_resume(*option) || option->count() == 0,
+               "[train] --resume goes on with the options of the run; {} cannot be changed",
+               option->get_name());
   }
 }
 

@@ -27,6 +27,8 @@ struct TrainPlace {
 void add_place_options(CLI::App& verb, TrainPlace& place);
 void add_precision_options(CLI::App& verb, ops::Precision& precision, nn::Recompute& recompute);
 
+/// Whether it may be given with --resume, which brings all other options of the run.
+bool goes_with_resume(const CLI::Option& option);
 /// A resumed run goes on as it was: anything else given would be ignored.
 void check_resume(const CLI::App& verb);
 /// What belongs to --resume alone.

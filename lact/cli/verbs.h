@@ -17,6 +17,7 @@ using AddVerb = std::function<void(CLI::App& program, int& exit_code)>;
 void add_bench(CLI::App& program, int& exit_code);
 void add_golden(CLI::App& program, int& exit_code);
 void add_info(CLI::App& program, int& exit_code);
+void add_launch(CLI::App& program, int& exit_code);
 void add_lm(CLI::App& program, int& exit_code);
 void add_mask(CLI::App& program, int& exit_code);
 void add_nvs(CLI::App& program, int& exit_code);
@@ -24,7 +25,7 @@ void add_report(CLI::App& program, int& exit_code);
 void add_video(CLI::App& program, int& exit_code);
 
 inline std::vector<AddVerb> verbs() {
-  return {add_lm, add_nvs, add_video, add_report, add_info, add_mask, add_bench, add_golden};
+  return {add_lm, add_nvs, add_video, add_report, add_info, add_mask, add_launch, add_bench, add_golden};
 }
 
 /// A group of verbs named without one of them prints what there is.

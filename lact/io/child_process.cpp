@@ -11,10 +11,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string_view>
 #include <utility>
 
 #include "lact/base/error.h"
+#include "lact/base/format.h"
 
 namespace lact::io {
 
@@ -45,18 +45,6 @@ std::string bytes_at(int descriptor, off_t begin, size_t count) {
   const ssize_t got = pread(descriptor, text.data(), text.size(), begin);
   text.resize(got > 0 ? size_t(got) : 0);
   return text;
-}
-
-/// White space and control characters become single blanks.
-std::string as_one_line(std::string_view text) {
-  std::string line;
-  for (const char letter : text) {
-    const bool space = static_cast<unsigned char>(letter) <= ' ';
-    if (!space) line += letter;
-    if (space && !line.empty() && line.back() != ' ') line += ' ';
-  }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
 }
 
 }  // namespace
@@ -164,12 +152,7 @@ std::string ChildProcess::last_complaint() const {
   struct stat status = {};
   if (messages_ < 0 || fstat(messages_, &status) != 0) return "";
   const off_t begin = std::max<off_t>(0, status.st_size - kKeptComplaints);
-  const std::string text = bytes_at(messages_, begin, size_t(kKeptComplaints));
-  const size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return "";
-  const size_t before = text.find_last_of("\r\n", end);
-  const size_t first = before == std::string::npos ? 0 : before + 1;
-  return as_one_line(text.substr(first, std::min(end + 1 - first, kLongestComplaint)));
+  return last_line(bytes_at(messages_, begin, size_t(kKeptComplaints)), kLongestComplaint);
 }
 
 }  // namespace lact::io

@@ -43,5 +43,14 @@ TEST(Format, Counts) {
   EXPECT_EQ(format_count(-12'300), "-12.3 k");
 }
 
+TEST(Format, WhatOtherProgramsSayBecomesOneLine) {
+  EXPECT_EQ(as_one_line("  a\t\tb\r\n\x1b c \n"), "a b c");
+  EXPECT_EQ(as_one_line(" \n"), "");
+  EXPECT_EQ(last_line("first\nthe  last \n\n", 100), "the last");
+  EXPECT_EQ(last_line("10%\r20%", 100), "20%");
+  EXPECT_EQ(last_line("only", 2), "on");
+  EXPECT_EQ(last_line("\n \n", 100), "");
+}
+
 }  // namespace
 }  // namespace lact

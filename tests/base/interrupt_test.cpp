@@ -39,19 +39,32 @@ TEST(InterruptTest, NotesASignalAndGivesTheHostItsHandlersBack) {
   sigaction(SIGTERM, &before[1], nullptr);
 }
 
-TEST(InterruptTest, TheSecondSignalEndsTheProgram) {
+/// How a process ends that is sent SIGTERM, and SIGTERM again so much later.
+int status_after_two(useconds_t apart) {
   const pid_t child = fork();
   if (child == 0) {
     const Interrupt interrupt;
     std::raise(SIGTERM);
     if (!interrupt.requested()) _exit(1);
+    usleep(apart);
     std::raise(SIGTERM);
     _exit(2);
   }
   int status = 0;
   waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(InterruptTest, TheSecondSignalEndsTheProgram) {
+  const int status = status_after_two(1'100'000);
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
+TEST(InterruptTest, OneRequestThatArrivesTwiceIsOneRequest) {
+  const int status = status_after_two(1000);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 2);
 }
 
 }  // namespace

@@ -63,6 +63,12 @@ TEST(Program, UsesAllCoresUnlessToldOtherwise) {
   const std::string all = fmt::format("threads: {}\n", available_cores());
   EXPECT_THAT(run_program("--version", "env -u OMP_NUM_THREADS").out, HasSubstr(all));
   EXPECT_THAT(run_program("--version --threads 1").out, HasSubstr("threads: 1\n"));
+  for (const char* one : {"1", "1,2"}) {
+    EXPECT_THAT(run_program("--version", std::string("OMP_NUM_THREADS=") + one).out,
+                HasSubstr("threads: 1\n"));
+  }
+  EXPECT_THAT(run_program("--version --threads 2", "OMP_NUM_THREADS=1").out, HasSubstr("threads: 2\n"));
+  EXPECT_THAT(run_program("--version", "OMP_NUM_THREADS=many").out, HasSubstr(all));
 }
 
 TEST(Program, WarnsOnTheReferenceBlas) {

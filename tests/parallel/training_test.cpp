@@ -40,8 +40,8 @@ tasks::lm::Run toy_lm_run(const models::MixerPattern& mixer = {}) {
   run.model.model_dim = 32;
   run.model.num_layers = 2;
   run.model.mixer = mixer;
-  run.model.layer.lact.num_heads = 2;
-  run.model.layer.lact.update.muon = run.model.layer.lact.update.momentum = true;
+  run.model.layer.memory.num_heads = 2;
+  run.model.layer.memory.update.muon = run.model.layer.memory.update.momentum = true;
   run.model.layer.attention.num_heads = 4;
   run.model.feed_forward.hidden_dim = 48;
   run.model.chunk_size = 16;
