@@ -17,6 +17,7 @@ train::RunOptions TrainPlace::options() const {
   options.title = "train";
   options.stop_after = stop_after;
   options.from_start = from_start;
+  options.shard_optimizer = !whole_optimizer;
   return options;
 }
 
@@ -29,6 +30,10 @@ void add_place_options(CLI::App& verb, TrainPlace& place) {
   verb.add_flag("--from-start", place.from_start,
                 "With --resume: begin again at step 0 where no checkpoint can be read");
   add_number(verb, "--stop-after", place.stop_after, "Stop cleanly after this step, to be resumed", kFromOne);
+  add_rank_options(verb, place.ranks);
+  verb.add_flag("--whole-optimizer", place.whole_optimizer,
+                "Every process keeps the optimizer's moments of all parameters, instead of its share")
+      ->group("Several processes");
   verb.add_flag("--dry-run", place.dry_run, "Print what the run would take, and do nothing");
 }
 
@@ -49,6 +54,7 @@ void add_precision_options(CLI::App& verb, ops::Precision& precision, nn::Recomp
 
 bool goes_with_resume(const CLI::Option& option) {
   const std::string name = option.get_name();
+  if (option.get_group() == "Several processes") return true;
   return name == "--resume" || name == "--from-start" || name == "--stop-after" || name == "--help";
 }
 
@@ -72,13 +78,22 @@ void check_initial_model(const CLI::App& verb, const TrainPlace& place) {
   }
 }
 
-int finish_training(const train::TrainResult& result, const std::string& verb, const std::string& folder) {
+void share_batches(train::TrainOptions& training, const parallel::World& world) {
+  const int64_t copies = world.mesh.data;
+  if (training.accumulate != 1 || copies == 1) return;
+  training.accumulate = copies;
+  if (world.all.rank() == 0) log::info("a step is {} batches, one for each copy of the model", copies);
+}
+
+int finish_training(const train::TrainResult& result, const std::string& verb, const train::RunOptions& run) {
+  const bool speaks = run.world.all.rank() == 0;
   if (!result.finished) {
-    log::info("stopped after step {}; go on with: lact {} --resume {}", result.step, verb, folder);
+    if (speaks) log::info("stopped after step {}; go on with: lact {} --resume {}", result.step, verb, run.folder);
     return kExitInterrupted;
   }
+  if (!speaks) return 0;
   nlohmann::ordered_json json = {
-      {"folder", folder}, {"steps", result.step}, {"skipped", result.skipped}, {"loss", result.loss}};
+      {"folder", run.folder}, {"steps", result.step}, {"skipped", result.skipped}, {"loss", result.loss}};
   for (const auto& [name, value] : result.validation) json["valid_" + name] = value;
   std::cout << json.dump() << "\n";
   return 0;

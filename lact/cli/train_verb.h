@@ -10,6 +10,7 @@
 
 #include "lact/base/memory_use.h"
 #include "lact/base/options.h"
+#include "lact/cli/ranks.h"
 #include "lact/nn/recompute.h"
 #include "lact/ops/dispatch/precision.h"
 #include "lact/train/run.h"
@@ -21,6 +22,8 @@ struct TrainPlace {
   std::string output = "run", resume, initial_model;
   bool dry_run = false, from_start = false;
   int64_t stop_after = 0;
+  RankOptions ranks;
+  bool whole_optimizer = false;
 
   train::RunOptions options() const;
 };
@@ -57,7 +60,10 @@ std::vector<Stage> read_stages(const std::vector<std::string>& texts, const Stag
 }
 
 /// Prints the result and gives the exit code; `verb` is what stands after `lact`, such as "nvs train".
-int finish_training(const train::TrainResult& result, const std::string& verb, const std::string& folder);
+int finish_training(const train::TrainResult& result, const std::string& verb, const train::RunOptions& run);
+
+/// Copies of the model need a batch each: a step of one batch becomes one of as many.
+void share_batches(train::TrainOptions& training, const parallel::World& world);
 
 /// What every train verb does with its options: goes on with a run, prints a plan, or starts. `settle` makes
 /// the run of what was given; a run that goes on has its own.
@@ -65,10 +71,11 @@ template <class Run, class Settle>
 int run_training(const CLI::App& verb, const std::string& name, const TrainPlace& place, Run& run,
                  const Settle& settle) {
   keep_freed_memory();
-  const train::RunOptions where = place.options();
+  train::RunOptions where = place.options();
+  where.world = join_ranks(place.ranks);
   if (!place.resume.empty()) {
     check_resume(verb);
-    return finish_training(train::resume_run<Run>(where), name, where.folder);
+    return finish_training(train::resume_run<Run>(where), name, where);
   }
   check_no_resume(verb);
   settle();
@@ -77,7 +84,8 @@ int run_training(const CLI::App& verb, const std::string& name, const TrainPlace
     std::cout << train::plan_text(run);
     return 0;
   }
-  return finish_training(train::start_run(run, where), name, where.folder);
+  share_batches(run.training, where.world);
+  return finish_training(train::start_run(run, where), name, where);
 }
 
 }  // namespace lact::cli

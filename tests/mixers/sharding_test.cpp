@@ -65,6 +65,7 @@ std::vector<NamedLayer> all_layers() {
   config.update.norm_placement = ttt::NormPlacement::post;
   config.loss = "squared_error";
   config.update.steps = 2;
+  config.base_rate = 0.01;
   lact("lact, squared error, two steps", config);
   config = memory_config();
   config.update.written = ttt::Written::down;
@@ -114,11 +115,11 @@ struct NamedLayout {
 };
 
 std::vector<NamedLayout> all_layouts() {
-  return {{"text", causal_layout(45, 8, 6)},
-          {"text, a window longer than a chunk", causal_layout(41, 8, 19)},
-          {"documents", packed_layout({17, 1, 21, 3}, 8, 6)},
-          {"views", views_layout(3, 2, 5), true},
-          {"video", interleaved_layout(3, {1, 3, 3}, 2, 4)}};
+  return {{"text", causal_layout(75, 16, 6)},
+          {"text, a window longer than a chunk", causal_layout(61, 16, 27)},
+          {"documents", packed_layout({33, 1, 37, 3}, 16, 6)},
+          {"views", views_layout(3, 2, 9), true},
+          {"video", interleaved_layout(3, {1, 3, 5}, 2, 4)}};
 }
 
 /// The output, and the gradients of x and of every parameter for a loss that weighs each number of the output.
@@ -132,7 +133,7 @@ std::shared_ptr<Mixer> prepared(const MakeLayer& make, at::ScalarType type) {
   auto layer = make();
   at::NoGradGuard no_grad;
   layer->to(type);
-  for (auto& parameter : layer->parameters()) parameter.add_(at::randn_like(parameter) * 0.2);
+  for (auto& parameter : layer->parameters()) parameter.add_(at::randn_like(parameter) * 0.1);
   return layer;
 }
 
@@ -164,6 +165,14 @@ void expect_same_as_whole(const NamedLayer& named, const NamedLayout& of, const 
   const at::Tensor x = at::randn({2, of.layout.tokens, kWidth}, options);
   const at::Tensor weighting = at::randn({2, of.layout.tokens, kWidth}, options);
   const Outcome whole = outcome_of(*prepared(named.make, type), x, weighting, of.layout);
+  // In float32 a rule may amplify rounding, Newton-Schulz above all: not more than on one rank.
+  const Outcome exact = outcome_of(*prepared(named.make, at::kDouble), x.to(at::kDouble),
+                                   weighting.to(at::kDouble), of.layout);
+  const auto allowed = [&](const at::Tensor& one, const at::Tensor& truth) {
+    return type == at::kDouble ? tolerance : std::max(tolerance, 8 * relative(one, truth));
+  };
+  const double out_allowed = allowed(whole.out, exact.out),
+               x_allowed = allowed(whole.x_gradient, exact.x_gradient);
   std::vector<std::shared_ptr<Mixer>> copies;
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) copies.push_back(prepared(named.make, type));
 
@@ -175,8 +184,8 @@ void expect_same_as_whole(const NamedLayer& named, const NamedLayout& of, const 
     const Outcome part = outcome_of(*copies[size_t(world.all.rank())], sharding.take(x, 1),
                                     sharding.take(weighting, 1), layout);
     const std::lock_guard lock(mutex);
-    EXPECT_LT(relative(part.out, sharding.take(whole.out, 1)), tolerance) << "rank " << world.all.rank();
-    EXPECT_LT(relative(part.x_gradient, sharding.take(whole.x_gradient, 1)), tolerance)
+    EXPECT_LT(relative(part.out, sharding.take(whole.out, 1)), out_allowed) << "rank " << world.all.rank();
+    EXPECT_LT(relative(part.x_gradient, sharding.take(whole.x_gradient, 1)), x_allowed)
         << "rank " << world.all.rank();
     for (size_t i = 0; i < sums.size(); ++i) {
       sums[i] = sums[i].defined() ? sums[i] + part.parameter_gradients[i] : part.parameter_gradients[i];
@@ -184,11 +193,11 @@ void expect_same_as_whole(const NamedLayer& named, const NamedLayout& of, const 
   });
   const auto keys = copies.front()->named_parameters().keys();
   for (size_t i = 0; i < sums.size(); ++i) {
-    EXPECT_LT(relative(sums[i], whole.parameter_gradients[i]), tolerance) << keys[i];
+    EXPECT_LT(relative(sums[i], whole.parameter_gradients[i]),
+              allowed(whole.parameter_gradients[i], exact.parameter_gradients[i]))
+        << keys[i];
   }
 }
-
-class ShardedLayer : public ::testing::TestWithParam<std::string> {};
 
 void check_all(const Mesh& mesh, at::ScalarType type, double tolerance) {
   if (!parallel::can_join()) GTEST_SKIP() << "this build joins no ranks";
@@ -196,15 +205,15 @@ void check_all(const Mesh& mesh, at::ScalarType type, double tolerance) {
     for (const auto& layout : all_layouts()) {
       if (layout.views ? !layer.views : !layer.ordered) continue;
       expect_same_as_whole(layer, layout, mesh, type, tolerance);
-      if (::testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
     }
   }
 }
 
-TEST(Sharding, ContextOfTwoIsTheWhole) { check_all({1, 2, 1}, at::kDouble, 1e-12); }
-TEST(Sharding, RaggedContextOfThreeIsTheWhole) { check_all({1, 3, 1}, at::kDouble, 1e-12); }
-TEST(Sharding, HeadsOnTwoRanksAreTheWhole) { check_all({1, 1, 2}, at::kDouble, 1e-12); }
-TEST(Sharding, ContextAndHeadsAreTheWhole) { check_all({1, 2, 2}, at::kDouble, 1e-12); }
+TEST(Sharding, ContextOfTwoIsTheWhole) { check_all({1, 2, 1}, at::kDouble, 5e-12); }
+TEST(Sharding, RaggedContextOfThreeIsTheWhole) { check_all({1, 3, 1}, at::kDouble, 5e-12); }
+TEST(Sharding, HeadsOnTwoRanksAreTheWhole) { check_all({1, 1, 2}, at::kDouble, 5e-12); }
+TEST(Sharding, ContextAndHeadsAreTheWhole) { check_all({1, 2, 2}, at::kDouble, 5e-12); }
 TEST(Sharding, FusedPathsAreTheWhole) { check_all({1, 2, 1}, at::kFloat, 2e-5); }
 TEST(Sharding, FusedPathsOfHeadsAreTheWhole) { check_all({1, 1, 2}, at::kFloat, 2e-5); }
 

@@ -41,6 +41,7 @@ tasks::lm::Run toy_lm_run(const models::MixerPattern& mixer = {}) {
   run.model.num_layers = 2;
   run.model.mixer = mixer;
   run.model.layer.memory.num_heads = 2;
+  run.model.layer.memory.rope_heads = 0;
   run.model.layer.memory.update.muon = run.model.layer.memory.update.momentum = true;
   run.model.layer.attention.num_heads = 4;
   run.model.feed_forward.hidden_dim = 48;
@@ -58,6 +59,7 @@ tasks::nvs::Run toy_nvs_run() {
   run.model.num_layers = 2;
   run.model.attention = models::nvs_attention(2);
   run.model.lact = models::nvs_memory(2);
+  run.model.lact.memory.num_heads = 2;
   run.model.feed_forward.hidden_dim = 32;
   run.stages = {{.steps = 0, .size = 16, .inputs = 3, .targets = 2, .scenes = 1}};
   run.precision = ops::Precision::f32;
@@ -140,7 +142,7 @@ TEST(ParallelTraining, VideoIsThatOfOneRank) {
   tasks::video::Run run = lact::testing::toy_video_run(20);
   run.model.layer = models::video_layer(2, 2);
   run.valid_clips = 0;
-  run.stages = {{.steps = 0, .chunks = 3, .clips = 1}};
+  run.stages = {{.steps = 0, .chunks = 4, .clips = 1}};
   expect_same_as_one(maker_of(run, options), options, kMeshes, 1e-5);
 }
 
