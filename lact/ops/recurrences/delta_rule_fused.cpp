@@ -13,6 +13,7 @@ namespace {
 using kernels::FloatRows;
 using kernels::kChunkRows;
 using kernels::Packing;
+using kernels::Triangle;
 
 class DeltaRule {
  public:
@@ -43,7 +44,7 @@ class DeltaRule {
     weigh(in);  // the queries stay packed, and so does the state
     right_.multiply(token_left_, values_, sizes_.scale);
     token_left_.pack(weights_.read(), n, n);
-    right_.pack(written_.read(), n, columns).add_product(token_left_, values_);
+    right_.pack(written_.read(), n, columns).add_product(token_left_, values_, 1, Triangle::lower);
     kernel_.write_rows(values_, n, columns, out);
     state_left_.pack_transposed(in.k, width, n);
     right_.add_product(state_left_, state);
@@ -62,9 +63,9 @@ class DeltaRule {
     // dV̂, and dR by the transposed triangle.
     right_.pack(slope.read(), width, columns).multiply(key_left_, values_);
     token_left_.pack_transposed(weights_.read(), n, n);
-    right_.pack(to.out, n, columns).add_product(token_left_, values_);
+    right_.pack(to.out, n, columns).add_product(token_left_, values_, 1, Triangle::upper);
     triangle_left_.pack_transposed(inverse_.read(), n, n);
-    triangle_right_.pack(values_.read(), n, columns).multiply(triangle_left_, shares_);
+    triangle_right_.pack(values_.read(), n, columns).multiply(triangle_left_, shares_, 1, Triangle::upper);
     kernel_.scale_rows(shares_, n, columns, beta_, values_);  // dE
     kernel_.write_rows(values_, n, columns, to.v);
 
@@ -82,10 +83,10 @@ class DeltaRule {
     token_left_.pack(to.out, n, columns);
     right_.multiply(token_left_, dq_, sizes_.scale);
 
-    right_.pack_transposed(written_.read(), columns, n).multiply(token_left_, weights_);
+    right_.pack_transposed(written_.read(), columns, n).multiply_causal(token_left_, weights_);
     kernel_.keep_causal(weights_, n, true, sizes_.scale);  // dA
     token_left_.pack(shares_.read(), n, columns);
-    right_.multiply(token_left_, slopes_);
+    right_.multiply_causal(token_left_, slopes_);
     kernel_.keep_causal(slopes_, n, false, -1);  // dM
     differentiate_share(in, to);
     add_key_products(in);
@@ -99,19 +100,20 @@ class DeltaRule {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
     for (int64_t i = 0; i < n; ++i) beta_[i] = gate_of(in, i);
     key_left_.pack(in.k, n, width);
-    key_right_.pack_transposed(in.k, width, n).multiply(key_left_, products_);
+    key_right_.pack_transposed(in.k, width, n).multiply_causal(key_left_, products_);
+    kernel_.keep_causal(products_, n, false, 1);
     kernel_.inverse(products_, beta_, n, inverse_);
     kernel_.read_rows(in.v, n, columns, nullptr, missing_);
     right_.pack(state.read(), width, columns).add_product(key_left_, missing_, -1);
     kernel_.scale_rows(missing_, n, columns, beta_, shares_);
     triangle_left_.pack(inverse_.read(), n, n);
-    triangle_right_.pack(shares_.read(), n, columns).multiply(triangle_left_, written_);
+    triangle_right_.pack(shares_.read(), n, columns).multiply(triangle_left_, written_, 1, Triangle::lower);
   }
 
   /// A; the queries stay packed.
   void weigh(const Chunk& in) {
     token_left_.pack(in.q, in.rows, sizes_.width);
-    key_right_.multiply(token_left_, weights_);
+    key_right_.multiply_causal(token_left_, weights_);
     kernel_.keep_causal(weights_, in.rows, true, sizes_.scale);
   }
 
@@ -129,13 +131,13 @@ class DeltaRule {
     const int64_t n = in.rows, width = sizes_.width;
     right_.pack(in.k, n, width);
     token_left_.pack(weights_.read(), n, n);
-    right_.add_product(token_left_, dq_);
+    right_.add_product(token_left_, dq_, 1, Triangle::lower);
     token_left_.pack(slopes_.read(), n, n);
-    right_.add_product(token_left_, dk_);
+    right_.add_product(token_left_, dk_, 1, Triangle::lower);
     token_left_.pack_transposed(slopes_.read(), n, n);
-    right_.add_product(token_left_, dk_);
+    right_.add_product(token_left_, dk_, 1, Triangle::upper);
     token_left_.pack_transposed(weights_.read(), n, n);
-    right_.pack(in.q, n, width).add_product(token_left_, dk_);
+    right_.pack(in.q, n, width).add_product(token_left_, dk_, 1, Triangle::upper);
   }
 
   const kernels::RecurrenceKernels& kernel_ = kernels::recurrence_kernels();

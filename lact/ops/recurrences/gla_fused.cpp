@@ -18,6 +18,7 @@ namespace {
 
 using kernels::FloatRows;
 using kernels::kChunkRows;
+using kernels::Triangle;
 
 constexpr float kMostFall = 60;
 
@@ -52,7 +53,7 @@ class GlaRule {
     token_left_.pack(scaled_.q.read(), n, width);
     right_.pack(state.read(), width, columns).multiply(token_left_, values_, sizes_.scale);
     token_left_.pack(weights_.read(), n, n);
-    right_.pack(in.v, n, columns).add_product(token_left_, values_);
+    right_.pack(in.v, n, columns).add_product(token_left_, values_, 1, Triangle::lower);
     kernel_.write_rows(values_, n, columns, out);
     if (strong_) kernel_.scale_rows(state, width, columns, whole_, state);
     add_tokens(in, state);
@@ -70,7 +71,7 @@ class GlaRule {
     prepare(in);
     weigh(in);
     token_left_.pack(to.out, n, columns);
-    right_.pack_transposed(in.v, columns, n).multiply(token_left_, slopes_);
+    right_.pack_transposed(in.v, columns, n).multiply_causal(token_left_, slopes_);
     kernel_.keep_causal(slopes_, n, true, sizes_.scale);
     // dO is packed: what the state gives to dQ.
     if (!strong_) kernel_.scale_rows(state, width, columns, whole_, read_state_);
@@ -80,7 +81,7 @@ class GlaRule {
     token_left_.pack(scaled_.k.read(), n, width);
     right_.pack(slope.read(), width, columns).multiply(token_left_, values_);
     token_left_.pack_transposed(weights_.read(), n, n);
-    right_.pack(to.out, n, columns).add_product(token_left_, values_);
+    right_.pack(to.out, n, columns).add_product(token_left_, values_, 1, Triangle::upper);
     kernel_.write_rows(values_, n, columns, to.v);
 
     for (int64_t row = 0; row < width; ++row) tail_[row] = 0;
@@ -111,7 +112,7 @@ class GlaRule {
     const int64_t n = in.rows, width = sizes_.width;
     if (strong_) return strong_decay_.weigh({q_, k_, sums_}, n, weights_);
     token_left_.pack(scaled_.q.read(), n, width);
-    right_.pack_transposed(scaled_.k.read(), width, n).multiply(token_left_, weights_);
+    right_.pack_transposed(scaled_.k.read(), width, n).multiply_causal(token_left_, weights_);
     kernel_.keep_causal(weights_, n, true, sizes_.scale);
   }
 
@@ -123,9 +124,9 @@ class GlaRule {
       return strong_decay_.differentiate({q_, k_, sums_}, n, slopes_, dq_, dk_);
     }
     token_left_.pack(slopes_.read(), n, n);
-    right_.pack(scaled_.k.read(), n, width).add_product(token_left_, dq_);
+    right_.pack(scaled_.k.read(), n, width).add_product(token_left_, dq_, 1, Triangle::lower);
     token_left_.pack_transposed(slopes_.read(), n, n);
-    right_.pack(scaled_.q.read(), n, width).add_product(token_left_, dk_);
+    right_.pack(scaled_.q.read(), n, width).add_product(token_left_, dk_, 1, Triangle::upper);
     kernel_.scale_gradients(scaled_, n, width, dq_, dk_);
   }
 

@@ -18,6 +18,7 @@ namespace {
 
 using kernels::FloatRows;
 using kernels::kChunkRows;
+using kernels::Triangle;
 
 class SsdRule {
  public:
@@ -42,7 +43,7 @@ class SsdRule {
     right_.pack(state.read(), sizes_.width, sizes_.value_width).multiply(query_left_, values_);
     kernel_.scale_rows(values_, in.rows, sizes_.value_width, since_start_, values_);
     token_left_.pack(weights_.read(), in.rows, in.rows);
-    right_.pack(in.v, in.rows, sizes_.value_width).add_product(token_left_, values_);
+    right_.pack(in.v, in.rows, sizes_.value_width).add_product(token_left_, values_, 1, Triangle::lower);
     kernel_.write_rows(values_, in.rows, sizes_.value_width, out);
     add_tokens(in, state, state);
   }
@@ -58,7 +59,7 @@ class SsdRule {
     sum_up(in);
     weigh(in);
     token_left_.pack(to.out, n, columns);
-    right_.pack_transposed(in.v, columns, n).multiply(token_left_, slopes_);
+    right_.pack_transposed(in.v, columns, n).multiply_causal(token_left_, slopes_);
     begin_gate(in, state, slope);
     kernel_.decay_causal(slopes_, n, sums_);
 
@@ -66,7 +67,7 @@ class SsdRule {
     right_.pack(slope.read(), width, columns).multiply(token_left_, values_);
     kernel_.scale_rows(values_, n, columns, until_end_, values_);
     token_left_.pack_transposed(weights_.read(), n, n);
-    right_.pack(to.out, n, columns).add_product(token_left_, values_);
+    right_.pack(to.out, n, columns).add_product(token_left_, values_, 1, Triangle::upper);
     kernel_.write_rows(values_, n, columns, to.v);
 
     kernel_.read_rows(in.v, n, columns, until_end_, scaled_);
@@ -74,14 +75,14 @@ class SsdRule {
     right_.pack_transposed(slope.read(), columns, width).multiply(token_left_, dk_);
     add_to_gate(in.k, dk_, n, /*later=*/true);
     token_left_.pack_transposed(slopes_.read(), n, n);
-    right_.pack(in.q, n, width).add_product(token_left_, dk_);
+    right_.pack(in.q, n, width).add_product(token_left_, dk_, 1, Triangle::upper);
 
     kernel_.read_rows(to.out, n, columns, since_start_, scaled_);
     token_left_.pack(scaled_.read(), n, columns);
     right_.pack_transposed(state.read(), columns, width).multiply(token_left_, dq_);
     add_to_gate(in.q, dq_, n, /*later=*/false);
     token_left_.pack(slopes_.read(), n, n);
-    right_.pack(in.k, n, width).add_product(token_left_, dq_);
+    right_.pack(in.k, n, width).add_product(token_left_, dq_, 1, Triangle::lower);
 
     kernel_.write_rows(dq_, n, width, to.q);
     kernel_.write_rows(dk_, n, width, to.k);
@@ -107,7 +108,7 @@ class SsdRule {
   /// The weights A; the queries stay packed.
   void weigh(const Chunk& in) {
     query_left_.pack(in.q, in.rows, sizes_.width);
-    right_.pack_transposed(in.k, sizes_.width, in.rows).multiply(query_left_, weights_);
+    right_.pack_transposed(in.k, sizes_.width, in.rows).multiply_causal(query_left_, weights_);
     kernel_.decay_causal(weights_, in.rows, sums_);
   }
 
