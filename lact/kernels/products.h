@@ -49,6 +49,7 @@ struct Combine {
   int64_t base_stride = 0;
   int64_t first_row = 0;  ///< rows before it are not wanted and may keep what they hold
   Triangle left = Triangle::none;
+  const float* keep_rows = nullptr;  ///< factors of the rows of `base`, besides `keep`
 };
 
 struct ProductKernels {

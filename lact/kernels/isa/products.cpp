@@ -119,15 +119,20 @@ void panels_transposed(Packing packing, NumberRows from, int64_t depth, int64_t 
   });
 }
 
-/// C = scale · sums + keep · base, from rows of C and base on.
+LACT_INLINE float kept(const Combine& out, int64_t row) {
+  return out.keep_rows == nullptr ? out.keep : out.keep * out.keep_rows[row];
+}
+
+/// C = scale · sums + keep · base, from `row` and `column` on.
 template <int Rows>
 LACT_INLINE void combine(const Vec (&sums)[Rows][kWidth], const Combine& out, int64_t row, int column) {
   float* c = out.c + row * out.c_stride + column;
   const float* base = out.base + row * out.base_stride + column;
   for (int r = 0; r < Rows; ++r, c += out.c_stride) {
+    const float keep = kept(out, row + r);
     for (int w = 0; w < kWidth; ++w) {
       Vec value = sums[r][w] * out.scale;
-      if (out.keep != 0) value += load(base + r * out.base_stride + w * kLanes) * out.keep;
+      if (keep != 0) value += load(base + r * out.base_stride + w * kLanes) * keep;
       store(c + w * kLanes, value);
     }
   }
@@ -167,9 +172,10 @@ LACT_INLINE void slab(const uint32_t* a, const uint32_t* panel, int64_t words, i
   alignas(64) float sums[kSlabRows * kPanel];
   slab_product<Operand, false>(a, kStride, panel, words, sums, kPanel);
   for (int64_t i = 0; i < rows; ++i) {
+    const float keep = kept(out, row + i);
     for (int v = 0; v < kPanel; v += kLanes) {
       Vec value = load(sums + i * kPanel + v) * out.scale;
-      if (out.keep != 0) value += load(out.base + (row + i) * out.base_stride + v) * out.keep;
+      if (keep != 0) value += load(out.base + (row + i) * out.base_stride + v) * keep;
       store(out.c + (row + i) * out.c_stride + v, value);
     }
   }

@@ -84,8 +84,9 @@ class RightOperand {
   void multiply(const LeftOperand& left, kernels::FloatRows to, float scale, float keep,
                 kernels::FloatRows base, kernels::Triangle triangle = kernels::Triangle::none) const {
     for (int64_t column = 0; column < columns_; column += 32) {
-      multiply_panel(left, column, {to.numbers + column, to.stride, scale, keep, base.numbers + column,
-                                    base.stride, 0, triangle});
+      multiply_panel(
+          left, column,
+          {to.numbers + column, to.stride, scale, keep, base.numbers + column, base.stride, 0, triangle});
     }
   }
   void multiply(const LeftOperand& left, kernels::FloatRows to, float scale = 1,
@@ -95,6 +96,15 @@ class RightOperand {
   void add_product(const LeftOperand& left, kernels::FloatRows to, float scale = 1,
                    kernels::Triangle triangle = kernels::Triangle::none) const {
     multiply(left, to, scale, 1, to, triangle);
+  }
+  /// to = scale · A B + kept * base, a factor for every row of the base
+  void multiply_and_keep(const LeftOperand& left, kernels::FloatRows to, float scale, const float* kept,
+                         kernels::FloatRows base) const {
+    for (int64_t column = 0; column < columns_; column += 32) {
+      kernels::Combine out = {to.numbers + column, to.stride, scale, 1, base.numbers + column, base.stride};
+      out.keep_rows = kept;
+      multiply_panel(left, column, out);
+    }
   }
   /// to = A B on and below the diagonal; what stands above it is not to be read.
   void multiply_causal(const LeftOperand& left, kernels::FloatRows to) const {

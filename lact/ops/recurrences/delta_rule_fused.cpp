@@ -11,32 +11,23 @@ namespace lact::ops::fused {
 namespace {
 
 using kernels::FloatRows;
-using kernels::kChunkRows;
+using kernels::kMostChunkRows;
 using kernels::Packing;
 using kernels::Triangle;
 
-class DeltaRule {
+class DeltaRule : ChunkSpace {
  public:
   DeltaRule(Bench& bench, const ChunkSizes& sizes)
-      : sizes_(sizes),
-        products_(bench.matrix(kChunkRows, kChunkRows)),
-        inverse_(bench.matrix(kChunkRows, kChunkRows)),
-        weights_(bench.matrix(kChunkRows, kChunkRows)),
-        slopes_(bench.matrix(kChunkRows, kChunkRows)),
-        missing_(bench.matrix(kChunkRows, sizes.value_width)),
-        shares_(bench.matrix(kChunkRows, sizes.value_width)),
-        written_(bench.matrix(kChunkRows, sizes.value_width)),
-        values_(bench.matrix(kChunkRows, sizes.value_width)),
-        dq_(bench.matrix(kChunkRows, sizes.width)),
-        dk_(bench.matrix(kChunkRows, sizes.width)),
-        token_left_(bench, kChunkRows, std::max({sizes.width, sizes.value_width, kChunkRows})),
-        key_left_(bench, kChunkRows, sizes.width),
-        state_left_(bench, sizes.width, kChunkRows),
-        triangle_left_(bench, kChunkRows, kChunkRows, Packing::singles),
-        right_(bench, std::max({sizes.width, sizes.value_width, kChunkRows}),
-               std::max({sizes.width, sizes.value_width, kChunkRows})),
-        key_right_(bench, sizes.width, kChunkRows),
-        triangle_right_(bench, kChunkRows, sizes.value_width, Packing::singles) {}
+      : ChunkSpace(bench, sizes),
+        products_(bench.matrix(sizes.rows, sizes.rows)),
+        inverse_(bench.matrix(sizes.rows, sizes.rows)),
+        missing_(bench.matrix(sizes.rows, sizes.value_width)),
+        shares_(bench.matrix(sizes.rows, sizes.value_width)),
+        written_(bench.matrix(sizes.rows, sizes.value_width)),
+        key_left_(bench, sizes.rows, sizes.width),
+        triangle_left_(bench, sizes.rows, sizes.rows, Packing::singles),
+        key_right_(bench, sizes.width, sizes.rows),
+        triangle_right_(bench, sizes.rows, sizes.value_width, Packing::singles) {}
 
   void read(const Chunk& in, FloatRows state, kernels::OutputRows out) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
@@ -56,7 +47,7 @@ class DeltaRule {
     right_.pack(written_.read(), in.rows, sizes_.value_width).multiply(state_left_, next, 1, 1, state);
   }
 
-  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows, FloatRows slope) {
+  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows slope) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
     solve(in, state);
     weigh(in);
@@ -119,7 +110,7 @@ class DeltaRule {
 
   /// dβ from dR (in shares_), E, dM (in slopes_) and P; dM becomes dP.
   void differentiate_share(const Chunk& in, const ChunkGradients& to) {
-    float by_token[kChunkRows] = {};
+    float by_token[kMostChunkRows] = {};
     kernel_.add_row_products(shares_, missing_, in.rows, sizes_.value_width, 1, by_token);
     kernel_.add_row_products(slopes_, products_, in.rows, in.rows, 1, by_token);
     for (int64_t i = 0; i < in.rows; ++i) to.gate.numbers[i * to.gate.stride] = by_token[i];
@@ -140,14 +131,11 @@ class DeltaRule {
     right_.pack(in.q, n, width).add_product(token_left_, dk_, 1, Triangle::upper);
   }
 
-  const kernels::RecurrenceKernels& kernel_ = kernels::recurrence_kernels();
-  ChunkSizes sizes_;
-  FloatRows products_, inverse_, weights_, slopes_;
-  FloatRows missing_, shares_, written_, values_;
-  FloatRows dq_, dk_;
-  LeftOperand token_left_, key_left_, state_left_, triangle_left_;
-  RightOperand right_, key_right_, triangle_right_;
-  float beta_[kChunkRows];
+  FloatRows products_, inverse_;
+  FloatRows missing_, shares_, written_;
+  LeftOperand key_left_, triangle_left_;
+  RightOperand key_right_, triangle_right_;
+  float beta_[kMostChunkRows];
 };
 
 }  // namespace

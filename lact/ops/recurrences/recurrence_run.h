@@ -1,6 +1,7 @@
 // Runs a recurrence chunk by chunk on a processor. Heads, and where they are too few blocks of value columns,
-// are shared out among the workers. The backward pass keeps the state before every eighth chunk and makes the
-// others again; what blocks of columns or heads with common keys add to one gradient is summed in one order.
+// are shared out among the workers. The backward pass keeps the states before as many chunks as take no more
+// memory than float32 tokens do, and makes the others again; what blocks of columns or heads with common keys
+// add to one gradient is summed in one order.
 #pragma once
 
 #include <torch/autograd.h>
@@ -14,7 +15,9 @@
 
 namespace lact::ops::fused {
 
-constexpr int64_t kSegment = 8;  ///< chunks between two states that are kept
+/// Tokens of a chunk. Every chunk reads and writes the state, every token all the others of its chunk: the
+/// wider the state, the longer a chunk pays.
+inline int64_t chunk_rows(int64_t width) { return width < 256 ? 64 : kernels::kMostChunkRows; }
 
 /// New tokens [B, H, T, W] whose heads lie beside each other, as projections want them.
 inline at::Tensor new_tokens(const at::Tensor& like, int64_t width) {
@@ -34,7 +37,8 @@ class RecurrenceRun {
         gate_(gate.dim() == 3 ? gate.unsqueeze(-1) : gate) {
     const bool pairs = v_.bf16() && kernels::multiplies_pairs();
     choose_blocks();
-    sizes_ = {k.size(3), block_, pairs ? kernels::Packing::pairs : kernels::Packing::singles, float(scale)};
+    sizes_ = {chunk_rows(k.size(3)), k.size(3), block_,
+              pairs ? kernels::Packing::pairs : kernels::Packing::singles, float(scale)};
   }
 
   /// The states that the backward pass needs.
@@ -49,10 +53,10 @@ class RecurrenceRun {
       const kernels::FloatRows now = state_rows(bench.numbers(state_size()));
       kernel_.read_rows(rows(before, item, 0), sizes_.width, item.columns, nullptr, now);
       for (int64_t i = 0; i < chunks(); ++i) {
-        if (boundaries.defined() && i % kSegment == 0) {
-          std::copy_n(now.numbers, state_size(), boundary(boundaries, item, i / kSegment));
+        if (boundaries.defined() && i % segment() == 0) {
+          std::copy_n(now.numbers, state_size(), boundary(boundaries, item, i / segment()));
         }
-        rule.read(chunk(item, i), now, outputs(out, item, i * kernels::kChunkRows, item.column));
+        rule.read(chunk(item, i), now, outputs(out, item, i * sizes_.rows, item.column));
       }
       kernel_.write_rows(now, sizes_.width, item.columns, outputs(behind, item, 0, item.column));
     });
@@ -71,23 +75,25 @@ class RecurrenceRun {
     const HeadTokens dout(out_gradient), slope_behind(state_gradient), slope_before(dstate);
     const HeadTokens q(dq), k(dk), v(dv), gate(dgate);
     each_item([&](Rule& rule, Bench& bench, const Item& item) {
-      kernels::FloatRows states[kSegment + 1];
-      for (auto& state : states) state = state_rows(bench.numbers(state_size()));
+      std::vector<kernels::FloatRows> states(static_cast<size_t>(segment()));
+      for (size_t i = 1; i < states.size(); ++i) states[i] = state_rows(bench.numbers(state_size()));
       const kernels::FloatRows slope = state_rows(bench.numbers(state_size()));
       kernel_.read_rows(rows(slope_behind, item, 0), sizes_.width, item.columns, nullptr, slope);
-      for (int64_t segment = segments() - 1; segment >= 0; --segment) {
-        const int64_t first = segment * kSegment, count = std::min(kSegment, chunks() - first);
-        std::copy_n(boundary(boundaries, item, segment), state_size(), states[0].numbers);
-        for (int64_t i = 0; i < count; ++i) rule.write(chunk(item, first + i), states[i], states[i + 1]);
+      for (int64_t first = (segments() - 1) * segment(); first >= 0; first -= segment()) {
+        const int64_t count = std::min(segment(), chunks() - first);
+        states[0] = state_rows(boundary(boundaries, item, first / segment()));
+        for (int64_t i = 0; i + 1 < count; ++i) {
+          rule.write(chunk(item, first + i), states[size_t(i)], states[size_t(i + 1)]);
+        }
         for (int64_t i = count - 1; i >= 0; --i) {
-          const int64_t token = (first + i) * kernels::kChunkRows;
+          const int64_t token = (first + i) * sizes_.rows;
           const kernels::OutputRows gates = part(gate, item, partial_head(item), token, 0);
           const ChunkGradients gradients = {rows(dout, item, token),
                                             part(q, item, partial ? partial_head(item) : item.head, token, 0),
                                             part(k, item, partial ? partial_head(item) : item.head, token, 0),
                                             outputs(v, item, token, item.column),
                                             {static_cast<float*>(gates.numbers), gates.stride}};
-          rule.differentiate(chunk(item, first + i), gradients, states[i], states[i + 1], slope);
+          rule.differentiate(chunk(item, first + i), gradients, states[size_t(i)], slope);
         }
       }
       kernel_.write_rows(slope, sizes_.width, item.columns, outputs(slope_before, item, 0, item.column));
@@ -103,8 +109,13 @@ class RecurrenceRun {
 
   int64_t heads() const { return v_.heads(); }
   int64_t num_items() const { return heads() * blocks_; }
-  int64_t chunks() const { return (v_.tokens() + kernels::kChunkRows - 1) / kernels::kChunkRows; }
-  int64_t segments() const { return (chunks() + kSegment - 1) / kSegment; }
+  int64_t chunks() const { return (v_.tokens() + sizes_.rows - 1) / sizes_.rows; }
+  /// Chunks from one state that is kept to the next.
+  int64_t segment() const {
+    const int64_t tokens = sizes_.rows * 2 * (sizes_.width + block_);  // q, k, v and the output
+    return (state_size() + tokens - 1) / tokens;
+  }
+  int64_t segments() const { return (chunks() + segment() - 1) / segment(); }
   int64_t state_stride() const { return kernels::round_up_to(block_, 32); }
   int64_t state_size() const { return sizes_.width * state_stride(); }
   kernels::FloatRows state_rows(float* numbers) const { return {numbers, state_stride()}; }
@@ -154,9 +165,9 @@ class RecurrenceRun {
   int64_t partial_head(const Item& item) const { return item.block * heads() + item.head; }
 
   Chunk chunk(const Item& item, int64_t index) const {
-    const int64_t token = index * kernels::kChunkRows;
+    const int64_t token = index * sizes_.rows;
     return {q_.rows(item.head, token), k_.rows(item.head, token), rows(v_, item, token),
-            gate_.rows(item.head, token), std::min(kernels::kChunkRows, v_.tokens() - token)};
+            gate_.rows(item.head, token), std::min(sizes_.rows, v_.tokens() - token)};
   }
 
   at::Tensor key_gradient(bool partial) const {

@@ -17,25 +17,16 @@ namespace lact::ops::fused {
 namespace {
 
 using kernels::FloatRows;
-using kernels::kChunkRows;
+using kernels::kMostChunkRows;
 using kernels::Triangle;
 
-class SsdRule {
+class SsdRule : ChunkSpace {
  public:
   SsdRule(Bench& bench, const ChunkSizes& sizes)
-      : sizes_(sizes),
-        weights_(bench.matrix(kChunkRows, kChunkRows)),
-        slopes_(bench.matrix(kChunkRows, kChunkRows)),
-        values_(bench.matrix(kChunkRows, sizes.value_width)),
-        scaled_(bench.matrix(kChunkRows, sizes.value_width)),
-        tokens_(bench.matrix(kChunkRows, sizes.width)),
-        dq_(bench.matrix(kChunkRows, sizes.width)),
-        dk_(bench.matrix(kChunkRows, sizes.width)),
-        token_left_(bench, kChunkRows, std::max({sizes.width, sizes.value_width, kChunkRows})),
-        query_left_(bench, kChunkRows, sizes.width),
-        state_left_(bench, sizes.width, kChunkRows),
-        right_(bench, std::max({sizes.width, sizes.value_width, kChunkRows}),
-               std::max({sizes.width, sizes.value_width, kChunkRows})) {}
+      : ChunkSpace(bench, sizes),
+        scaled_(bench.matrix(sizes.rows, sizes.value_width)),
+        tokens_(bench.matrix(sizes.rows, sizes.width)),
+        query_left_(bench, sizes.rows, sizes.width) {}
 
   void read(const Chunk& in, FloatRows state, kernels::OutputRows out) {
     sum_up(in);
@@ -53,8 +44,7 @@ class SsdRule {
     add_tokens(in, state, next);
   }
 
-  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows /*next*/,
-                     FloatRows slope) {
+  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows slope) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
     sum_up(in);
     weigh(in);
@@ -139,7 +129,7 @@ class SsdRule {
   /// What tokens give to the state behind the chunk (to all gates `later` than theirs), or take from that
   /// before it (all gates up to theirs).
   void add_to_gate(kernels::NumberRows x, FloatRows dx, int64_t rows, bool later) {
-    float by_token[kChunkRows] = {};
+    float by_token[kMostChunkRows] = {};
     kernel_.read_rows(x, rows, sizes_.width, nullptr, tokens_);
     kernel_.add_row_products(tokens_, dx, rows, sizes_.width, 1, by_token);
     double sum = 0;
@@ -151,13 +141,10 @@ class SsdRule {
     }
   }
 
-  const kernels::RecurrenceKernels& kernel_ = kernels::recurrence_kernels();
-  ChunkSizes sizes_;
-  FloatRows weights_, slopes_, values_, scaled_, tokens_, dq_, dk_;
-  LeftOperand token_left_, query_left_, state_left_;
-  RightOperand right_;
-  float sums_[kChunkRows], since_start_[kChunkRows], until_end_[kChunkRows], whole_ = 1;
-  double gate_[kChunkRows];  ///< gradients
+  FloatRows scaled_, tokens_;
+  LeftOperand query_left_;
+  float sums_[kMostChunkRows], since_start_[kMostChunkRows], until_end_[kMostChunkRows], whole_ = 1;
+  double gate_[kMostChunkRows];  ///< gradients
 };
 
 }  // namespace
