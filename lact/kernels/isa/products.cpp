@@ -142,6 +142,11 @@ LACT_INLINE void combine(const Vec (&sums)[Rows][kWidth], const Combine& out, in
 template <class Operand, int Rows>
 __attribute__((noinline)) void sliver(const uint32_t* a, const uint32_t* panel, int64_t words,
                                       const Combine& out, int64_t row) {
+  // Rows of C lie too far apart for the processor to foresee them.
+  for (int r = 0; r < Rows; ++r) {
+    __builtin_prefetch(out.c + (row + r) * out.c_stride, 1);
+    __builtin_prefetch(out.c + (row + r) * out.c_stride + kPanel / 2, 1);
+  }
   for (int column = 0; column < kPanel; column += kWidth * kLanes) {
     Vec sums[Rows][kWidth] = {};
     add_all_products<Operand>(SliverForm<kTallRows>(a), panel + column, words, sums);

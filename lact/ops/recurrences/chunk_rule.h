@@ -2,6 +2,7 @@
 // chunks (recurrence_run.h) and the rules (ssd_fused.cpp, gla_fused.cpp, delta_rule_fused.cpp).
 //
 // A rule is a worker's object, made from the sizes, with
+//   kKeepsRows                               whether read() fills the chunk's kept rows
 //   read(chunk, state, out)                  rows of the output; the state becomes that behind the chunk
 //   write(chunk, state, next)                the state behind the chunk alone
 //   differentiate(chunk, gradients, state, slope)
@@ -28,6 +29,9 @@ struct Chunk {
   kernels::NumberRows q, k, v;
   kernels::NumberRows gate;  ///< float32; rows of one number where there is one gate per token
   int64_t rows;
+  /// As wide as v: what read() leaves for differentiate(), if the rule has kKeepsRows. Without numbers where
+  /// no backward pass follows.
+  kernels::OutputRows kept = {};
 };
 
 struct ChunkGradients {

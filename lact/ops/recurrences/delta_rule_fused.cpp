@@ -17,6 +17,8 @@ using kernels::Triangle;
 
 class DeltaRule : ChunkSpace {
  public:
+  static constexpr bool kKeepsRows = true;  // E
+
   DeltaRule(Bench& bench, const ChunkSizes& sizes)
       : ChunkSpace(bench, sizes),
         products_(bench.matrix(sizes.rows, sizes.rows)),
@@ -31,7 +33,9 @@ class DeltaRule : ChunkSpace {
 
   void read(const Chunk& in, FloatRows state, kernels::OutputRows out) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
-    solve(in, state);
+    find_missing(in, state);
+    if (in.kept.numbers != nullptr) kernel_.write_rows(missing_, n, columns, in.kept);
+    solve(in);
     weigh(in);  // the queries stay packed, and so does the state
     right_.multiply(token_left_, values_, sizes_.scale);
     token_left_.pack(weights_.read(), n, n);
@@ -42,14 +46,16 @@ class DeltaRule : ChunkSpace {
   }
 
   void write(const Chunk& in, FloatRows state, FloatRows next) {
-    solve(in, state);
+    find_kept(in);
+    solve(in);
     state_left_.pack_transposed(in.k, sizes_.width, in.rows);
     right_.pack(written_.read(), in.rows, sizes_.value_width).multiply(state_left_, next, 1, 1, state);
   }
 
   void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows slope) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
-    solve(in, state);
+    find_kept(in);
+    solve(in);
     weigh(in);
     // dV̂, and dR by the transposed triangle.
     right_.pack(slope.read(), width, columns).multiply(key_left_, values_);
@@ -86,16 +92,27 @@ class DeltaRule : ChunkSpace {
   }
 
  private:
-  /// E, β E and V̂; the keys stay packed both ways and the state as right operand.
-  void solve(const Chunk& in, FloatRows state) {
+  /// E; the keys stay packed, and the state as right operand.
+  void find_missing(const Chunk& in, FloatRows state) {
+    key_left_.pack(in.k, in.rows, sizes_.width);
+    kernel_.read_rows(in.v, in.rows, sizes_.value_width, nullptr, missing_);
+    right_.pack(state.read(), sizes_.width, sizes_.value_width).add_product(key_left_, missing_, -1);
+  }
+
+  /// The same from what was kept.
+  void find_kept(const Chunk& in) {
+    key_left_.pack(in.k, in.rows, sizes_.width);
+    kernel_.read_rows({in.kept.numbers, in.kept.stride, in.kept.bf16}, in.rows, sizes_.value_width, nullptr,
+                      missing_);
+  }
+
+  /// β E and V̂ from E; the keys are packed, and then also as right operand.
+  void solve(const Chunk& in) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
     for (int64_t i = 0; i < n; ++i) beta_[i] = gate_of(in, i);
-    key_left_.pack(in.k, n, width);
     key_right_.pack_transposed(in.k, width, n).multiply_causal(key_left_, products_);
     kernel_.keep_causal(products_, n, false, 1);
     kernel_.inverse(products_, beta_, n, inverse_);
-    kernel_.read_rows(in.v, n, columns, nullptr, missing_);
-    right_.pack(state.read(), width, columns).add_product(key_left_, missing_, -1);
     kernel_.scale_rows(missing_, n, columns, beta_, shares_);
     triangle_left_.pack(inverse_.read(), n, n);
     triangle_right_.pack(shares_.read(), n, columns).multiply(triangle_left_, written_, 1, Triangle::lower);

@@ -25,6 +25,8 @@ constexpr float kMostFall = 60;
 
 class GlaRule : ChunkSpace {
  public:
+  static constexpr bool kKeepsRows = false;
+
   GlaRule(Bench& bench, const ChunkSizes& sizes)
       : ChunkSpace(bench, sizes),
         sums_(bench.matrix(sizes.rows, sizes.width)),

@@ -22,6 +22,8 @@ using kernels::Triangle;
 
 class SsdRule : ChunkSpace {
  public:
+  static constexpr bool kKeepsRows = false;
+
   SsdRule(Bench& bench, const ChunkSizes& sizes)
       : ChunkSpace(bench, sizes),
         scaled_(bench.matrix(sizes.rows, sizes.value_width)),
