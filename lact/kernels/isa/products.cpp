@@ -124,17 +124,20 @@ LACT_INLINE float kept(const Combine& out, int64_t row) {
 }
 
 /// C = scale · sums + keep · base, from `row` and `column` on.
-template <int Rows>
+template <bool Keep, int Rows>
 LACT_INLINE void combine(const Vec (&sums)[Rows][kWidth], const Combine& out, int64_t row, int column) {
   float* c = out.c + row * out.c_stride + column;
   const float* base = out.base + row * out.base_stride + column;
-  for (int r = 0; r < Rows; ++r, c += out.c_stride) {
-    const float keep = kept(out, row + r);
+#pragma GCC unroll 16  // or the sums would pass through memory
+  for (int r = 0; r < Rows; ++r) {
+    const float keep = Keep ? kept(out, row + r) : 0;
     for (int w = 0; w < kWidth; ++w) {
       Vec value = sums[r][w] * out.scale;
-      if (keep != 0) value += load(base + r * out.base_stride + w * kLanes) * keep;
+      if (Keep) value += load(base + w * kLanes) * keep;
       store(c + w * kLanes, value);
     }
+    c += out.c_stride;
+    base += out.base_stride;
   }
 }
 
@@ -143,14 +146,23 @@ template <class Operand, int Rows>
 __attribute__((noinline)) void sliver(const uint32_t* a, const uint32_t* panel, int64_t words,
                                       const Combine& out, int64_t row) {
   // Rows of C lie too far apart for the processor to foresee them.
-  for (int r = 0; r < Rows; ++r) {
-    __builtin_prefetch(out.c + (row + r) * out.c_stride, 1);
-    __builtin_prefetch(out.c + (row + r) * out.c_stride + kPanel / 2, 1);
+  const float* c = out.c + row * out.c_stride;
+  for (int r = 0; r < Rows; ++r, c += out.c_stride) {
+    __builtin_prefetch(c, 1);
+    __builtin_prefetch(c + kPanel / 2, 1);
   }
   for (int column = 0; column < kPanel; column += kWidth * kLanes) {
-    Vec sums[Rows][kWidth] = {};
+    Vec sums[Rows][kWidth];
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      for (int w = 0; w < kWidth; ++w) sums[r][w] = Vec{};
+    }
     add_all_products<Operand>(SliverForm<kTallRows>(a), panel + column, words, sums);
-    combine(sums, out, row, column);
+    if (out.keep == 0) {
+      combine<false>(sums, out, row, column);
+    } else {
+      combine<true>(sums, out, row, column);
+    }
   }
 }
 
