@@ -34,6 +34,16 @@ struct ChannelDecays {
   float *whole, *reference;  ///< e^Γ, and e^{G at the reference}, of every channel
 };
 
+/// GLA's gradients before they are finished: dg = tail + the sums of q dq - k dk from the last row up, then
+/// dq += diagonal · k and dk += diagonal · q.
+struct ChannelGradients {
+  FloatRows q, k;
+  FloatRows dq, dk;
+  const ChannelDecays* decays;  ///< whose scales dq and dk still lack, or null
+  const float* tail;            ///< of every channel
+  const float* diagonal;        ///< of every row
+};
+
 /// One token of one head: the state before it becomes the state behind it, row by row of the state.
 struct RecurrenceStep {
   const float* state;  ///< [width, value_width] without gaps
@@ -52,8 +62,6 @@ struct RecurrenceKernels {
   void (*write_rows)(FloatRows from, int64_t rows, int64_t columns, OutputRows to);
   /// to = factors[row] · from
   void (*scale_rows)(FloatRows from, int64_t rows, int64_t columns, const float* factors, FloatRows to);
-  /// to += factors[row] · from
-  void (*add_rows)(FloatRows from, int64_t rows, int64_t columns, const float* factors, FloatRows to);
   /// x = factors[column] · x
   void (*scale_columns)(FloatRows x, int64_t rows, int64_t columns, const float* factors);
   /// sums[column] += the sum of a * b down the rows
@@ -77,9 +85,9 @@ struct RecurrenceKernels {
   /// dq, dk *= their scales.
   void (*scale_gradients)(const ChannelDecays& decays, int64_t rows, int64_t channels, FloatRows dq,
                           FloatRows dk);
-  /// The gradient of g: tail + the sums of q dq - k dk from the last row up.
-  void (*channel_gradients)(FloatRows q, FloatRows k, FloatRows dq, FloatRows dk, const float* tail,
-                            int64_t rows, int64_t channels, FloatRows to);
+  /// The gradients of q, k and g, from those of q and k without what a token gives to itself.
+  void (*channel_gradients)(const ChannelGradients& in, int64_t rows, int64_t channels, OutputRows dq,
+                            OutputRows dk, FloatRows dg);
 
   /// to = x * e^{sign (G - reference)}, and to += the same; no exponent is above 0.
   void (*decay_rows)(FloatRows x, FloatRows sums, const float* reference, float sign, int64_t rows,

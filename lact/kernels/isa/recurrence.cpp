@@ -70,15 +70,6 @@ void scale_rows(FloatRows from, int64_t rows, int64_t columns, const float* fact
   read_rows_of(from.numbers, from.stride, rows, columns, factors, to);
 }
 
-void add_rows(FloatRows from, int64_t rows, int64_t columns, const float* factors, FloatRows to) {
-  for (int64_t r = 0; r < rows; ++r) {
-    over_columns(columns, [&](int64_t i, int64_t count) {
-      const Vec added = load_columns(row_at(from, r) + i, count) * factors[r];
-      store_columns(row_at(to, r) + i, load_columns(row_at(to, r) + i, count) + added, count);
-    });
-  }
-}
-
 void scale_columns(FloatRows x, int64_t rows, int64_t columns, const float* factors) {
   for (int64_t r = 0; r < rows; ++r) {
     over_columns(columns, [&](int64_t i, int64_t count) {
@@ -195,16 +186,36 @@ void scale_gradients(const ChannelDecays& decays, int64_t rows, int64_t channels
   multiply_rows(dk, decays.k_scales, rows, channels);
 }
 
-void channel_gradients(FloatRows q, FloatRows k, FloatRows dq, FloatRows dk, const float* tail, int64_t rows,
-                       int64_t channels, FloatRows to) {
+template <class Number>
+void channel_gradients_of(const ChannelGradients& in, int64_t rows, int64_t channels, OutputRows dq_to,
+                          OutputRows dk_to, FloatRows dg) {
   over_columns(channels, [&](int64_t i, int64_t count) {
-    Vec total = load_columns(tail + i, count);
+    Vec total = load_columns(in.tail + i, count);
     for (int64_t r = rows - 1; r >= 0; --r) {
-      total += load_columns(row_at(q, r) + i, count) * load_columns(row_at(dq, r) + i, count) -
-               load_columns(row_at(k, r) + i, count) * load_columns(row_at(dk, r) + i, count);
-      store_columns(row_at(to, r) + i, total, count);
+      const auto own = [&](FloatRows x) { return load_columns(row_at(x, r) + i, count); };
+      const auto write = [&](OutputRows to, Vec x) {
+        store_columns(static_cast<Number*>(to.numbers) + r * to.stride + i, x, count);
+      };
+      const Vec q = own(in.q), k = own(in.k);
+      Vec dq = own(in.dq), dk = own(in.dk);
+      if (in.decays != nullptr) {
+        dq *= own(in.decays->q_scales);
+        dk *= own(in.decays->k_scales);
+      }
+      total += q * dq - k * dk;
+      store_columns(row_at(dg, r) + i, total, count);
+      write(dq_to, dq + in.diagonal[r] * k);
+      write(dk_to, dk + in.diagonal[r] * q);
     }
   });
+}
+void channel_gradients(const ChannelGradients& in, int64_t rows, int64_t channels, OutputRows dq,
+                       OutputRows dk, FloatRows dg) {
+  if (dq.bf16) {
+    channel_gradients_of<uint16_t>(in, rows, channels, dq, dk, dg);
+  } else {
+    channel_gradients_of<float>(in, rows, channels, dq, dk, dg);
+  }
 }
 
 template <bool Add>
@@ -298,9 +309,9 @@ void over_state(const RecurrenceStep& step) {
 }  // namespace
 
 const RecurrenceKernels recurrence = {
-    read_rows,           write_rows,       scale_rows,         add_rows,          scale_columns,
-    add_column_products, add_row_products, keep_causal,        decay_causal,      inverse,
-    channel_sums,        decay_channels,   scale_gradients,    channel_gradients, decay_rows<false>,
-    decay_rows<true>,    pair_products,    add_pair_gradients, over_state<false>, over_state<true>};
+    read_rows,        write_rows,         scale_rows,        scale_columns,     add_column_products,
+    add_row_products, keep_causal,        decay_causal,      inverse,           channel_sums,
+    decay_channels,   scale_gradients,    channel_gradients, decay_rows<false>, decay_rows<true>,
+    pair_products,    add_pair_gradients, over_state<false>, over_state<true>};
 
 }  // namespace lact::kernels::LACT_ISA

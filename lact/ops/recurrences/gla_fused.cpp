@@ -30,8 +30,8 @@ class GlaRule : ChunkSpace {
   GlaRule(Bench& bench, const ChunkSizes& sizes)
       : ChunkSpace(bench, sizes),
         sums_(bench.matrix(sizes.rows, sizes.width)),
-        q_(bench.matrix(sizes.rows, sizes.width)),
-        k_(bench.matrix(sizes.rows, sizes.width)),
+        q_space_(bench.matrix(sizes.rows, sizes.width)),
+        k_space_(bench.matrix(sizes.rows, sizes.width)),
         scaled_{bench.matrix(sizes.rows, sizes.width),
                 bench.matrix(sizes.rows, sizes.width),
                 bench.matrix(sizes.rows, sizes.width),
@@ -84,11 +84,8 @@ class GlaRule : ChunkSpace {
     right_.pack_transposed(slope.read(), columns, width).multiply(token_left_, dk_);
     kernel_.add_column_products(scaled_.k, dk_, n, width, tail_);
     differentiate_weights(in);
-    kernel_.channel_gradients(q_, k_, dq_, dk_, tail_, n, width, to.gate);
-    kernel_.add_rows(k_, n, width, diagonal_, dq_);
-    kernel_.add_rows(q_, n, width, diagonal_, dk_);
-    kernel_.write_rows(dq_, n, width, to.q);
-    kernel_.write_rows(dk_, n, width, to.k);
+    kernel_.channel_gradients({q_, k_, dq_, dk_, strong_ ? nullptr : &scaled_, tail_, diagonal_}, n, width,
+                              to.q, to.k, to.gate);
 
     state_left_.pack_transposed(scaled_.q_before.read(), width, n);
     right_.pack(to.out, n, columns).multiply_and_keep(state_left_, slope, sizes_.scale, scaled_.whole, slope);
@@ -97,10 +94,17 @@ class GlaRule : ChunkSpace {
  private:
   void prepare(const Chunk& in) {
     const int64_t n = in.rows, width = sizes_.width;
-    kernel_.read_rows(in.q, n, width, nullptr, q_);
-    kernel_.read_rows(in.k, n, width, nullptr, k_);
+    q_ = widened(in.q, n, q_space_);
+    k_ = widened(in.k, n, k_space_);
     strong_ = kernel_.channel_sums(in.gate, n, width, sums_) > kMostFall;
     kernel_.decay_channels(q_, k_, sums_, n, width, strong_, scaled_);
+  }
+
+  /// Tokens as float32: where they are, if they are.
+  FloatRows widened(kernels::NumberRows tokens, int64_t rows, FloatRows space) const {
+    if (!tokens.bf16) return {static_cast<float*>(const_cast<void*>(tokens.numbers)), tokens.stride};
+    kernel_.read_rows(tokens, rows, sizes_.width, nullptr, space);
+    return space;
   }
 
   void weigh(const Chunk& in) {
@@ -111,7 +115,7 @@ class GlaRule : ChunkSpace {
     kernel_.keep_causal(weights_, n, true, sizes_.scale);
   }
 
-  /// From dA below its diagonal, and what the states gave to dQ and dK before they were scaled.
+  /// Adds what dA gives to dQ and dK below its diagonal; only strong decays are then already in them.
   void differentiate_weights(const Chunk& in) {
     const int64_t n = in.rows, width = sizes_.width;
     if (strong_) {
@@ -122,7 +126,6 @@ class GlaRule : ChunkSpace {
     right_.pack(scaled_.k.read(), n, width).add_product(token_left_, dq_, 1, Triangle::lower);
     token_left_.pack_transposed(slopes_.read(), n, n);
     right_.pack(scaled_.q.read(), n, width).add_product(token_left_, dk_, 1, Triangle::upper);
-    kernel_.scale_gradients(scaled_, n, width, dq_, dk_);
   }
 
   void add_tokens(const Chunk& in, FloatRows state, FloatRows next) {
@@ -131,7 +134,8 @@ class GlaRule : ChunkSpace {
         .multiply_and_keep(state_left_, next, 1, scaled_.whole, state);
   }
 
-  FloatRows sums_, q_, k_;
+  FloatRows sums_, q_space_, k_space_;
+  FloatRows q_, k_;  ///< only read
   kernels::ChannelDecays scaled_;
   float* tail_;
   StrongDecay strong_decay_;
