@@ -64,9 +64,9 @@ RecurrenceProblem RecurrenceProblem::widened() const {
 
 double recurrence_work(const RecurrenceShape& shape, bool backward) {
   const auto width = double(shape.width);
-  const double state = width * width, chunk = 64 * width;
+  const double state = width * width, chunk = 64 * width / 2;
   double products = shape.rule == "delta_rule" ? 3 * state + 4 * chunk : 2 * state + 2 * chunk;
-  if (backward) products += shape.rule == "delta_rule" ? 9 * state + 13 * chunk : 5 * state + 5 * chunk;
+  if (backward) products += shape.rule == "delta_rule" ? 6 * state + 13 * chunk : 4 * state + 5 * chunk;
   return 2 * double(shape.heads * shape.tokens) * products;
 }
 

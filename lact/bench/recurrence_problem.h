@@ -26,9 +26,10 @@ struct RecurrenceProblem {
   at::Tensor q, k, v, gate, state, cotangent;
 };
 
-/// What is multiplied, two operations each. Chunks have 64 tokens; per token and head, with width D:
-///   gla, ssd     2 D² + 2 · 64 D forward, 5 D² + 5 · 64 D backward (one to make states again)
-///   delta rule   3 D² + 4 · 64 D forward, 9 D² + 13 · 64 D backward
+/// What has to be multiplied, two operations each: nothing twice, and of chunks of 64 tokens only what is not
+/// later than a token, 32 D in the mean. Per token and head, with width D:
+///   gla, ssd     2 D² + 2 · 32 D forward, 4 D² + 5 · 32 D backward
+///   delta rule   3 D² + 4 · 32 D forward, 6 D² + 13 · 32 D backward
 double recurrence_work(const RecurrenceShape& shape, bool backward);
 
 }  // namespace lact::bench

@@ -113,6 +113,14 @@ LACT_INLINE void transpose_16(const uint32_t* from, int64_t from_stride, uint32_
 #endif
 }
 
+/// Whether numbers already stand in memory as the words of an operand, so that a whole block of them needs no
+/// copy before it is transposed.
+template <class Operand, class Number>
+LACT_INLINE bool in_words(int64_t stride) {
+  return kLanes == 16 && sizeof(Number) == sizeof(typename Operand::Number) &&
+         stride % Operand::kPerWord == 0;
+}
+
 /// 16 rows of up to 16 words as words: zeros after the last row and number.
 template <class Operand, class Number>
 LACT_INLINE void read_block(const Number* from, int64_t stride, int64_t rows, int64_t first, int64_t depth,
@@ -140,8 +148,16 @@ inline void pack_tiles(const Number* from, int64_t stride, int64_t rows, int64_t
     const int64_t count = rows - row < kTallRows ? rows - row : kTallRows;
     uint32_t* tile = to + row * words;
     for (int64_t word = 0; word < words; word += kBlock) {
-      read_block<Operand>(from + row * stride, stride, count, word * Operand::kPerWord, depth, block);
-      transpose_16(block, kBlock, transposed, kBlock);
+      const int64_t first = word * Operand::kPerWord;
+      if (in_words<Operand, Number>(stride) && row + kBlock <= rows &&
+          first + kBlock * Operand::kPerWord <= depth) {
+        // Rows behind the tile's are read along.
+        transpose_16(reinterpret_cast<const uint32_t*>(from + row * stride + first),
+                     stride / Operand::kPerWord, transposed, kBlock);
+      } else {
+        read_block<Operand>(from + row * stride, stride, count, first, depth, block);
+        transpose_16(block, kBlock, transposed, kBlock);
+      }
       const int64_t left = words - word < kBlock ? words - word : kBlock;
       for (int64_t j = 0; j < left; ++j, tile += kTallRows) {
         const uint32_t* column = transposed + j * kBlock;
@@ -166,17 +182,12 @@ inline void pack_panels_transposed(const Number* from, int64_t stride, int64_t d
     uint32_t* panel = to + column / kPanel * panel_stride + column % kPanel;
     for (int64_t word = 0; word < words; word += kBlock) {
       const int64_t first = word * Operand::kPerWord;
-#if defined(__AVX512F__)
-      if constexpr (sizeof(Number) == sizeof(typename Operand::Number)) {
-        // A whole block in the form that is wanted needs no copy before it is transposed.
-        if (column + kBlock <= columns && first + kBlock * Operand::kPerWord <= depth &&
-            stride % Operand::kPerWord == 0) {
-          transpose_16(reinterpret_cast<const uint32_t*>(from + column * stride + first),
-                       stride / Operand::kPerWord, panel + word * kPanel, kPanel);
-          continue;
-        }
+      if (in_words<Operand, Number>(stride) && column + kBlock <= columns &&
+          first + kBlock * Operand::kPerWord <= depth) {
+        transpose_16(reinterpret_cast<const uint32_t*>(from + column * stride + first),
+                     stride / Operand::kPerWord, panel + word * kPanel, kPanel);
+        continue;
       }
-#endif
       read_block<Operand>(from + column * stride, stride, columns - column, first, depth, block);
       const int64_t count = words - word < kBlock ? words - word : kBlock;
       if (count == kBlock) {

@@ -35,6 +35,10 @@ inline int64_t panel_form_words(Packing packing, int64_t depth, int64_t columns)
   return round_up_to(columns, 32) * words_for(packing, depth);
 }
 
+/// Where a square left operand has zeros that need not be multiplied: behind a row's own number (lower) or
+/// before it (upper). What stands there may be multiplied all the same, and must be 0.
+enum class Triangle { none, lower, upper };
+
 /// C [rows, 32] = scale · A B + keep · base. `base` may be C; with keep = 0 it is not read.
 struct Combine {
   float* c;
@@ -43,6 +47,9 @@ struct Combine {
   float keep = 0;
   const float* base = nullptr;
   int64_t base_stride = 0;
+  int64_t first_row = 0;  ///< rows before it are not wanted and may keep what they hold
+  Triangle left = Triangle::none;
+  const float* keep_rows = nullptr;  ///< factors of the rows of `base`, besides `keep`
 };
 
 struct ProductKernels {

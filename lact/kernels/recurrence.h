@@ -1,5 +1,5 @@
-// What the linear recurrences do to a chunk of tokens besides matrix products. A chunk has at most 64 tokens;
-// matrices are rows of float32 in a worker's memory, `stride` numbers apart, unless said otherwise.
+// What the linear recurrences do to a chunk of tokens besides matrix products. A chunk has at most 128
+// tokens; matrices are rows of float32 in a worker's memory, `stride` numbers apart, unless said otherwise.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lact::kernels {
 
-constexpr int64_t kChunkRows = 64;
+constexpr int64_t kMostChunkRows = 128;
 /// Decays below e^-100 are as good as 0, and sums of stronger ones would leave later differences no digits.
 constexpr float kStrongestDecay = -100;
 
@@ -29,7 +29,19 @@ struct OutputRows {
 /// GLA's chunk: q and k, and what scales them: q_scales = e^{G - G at the reference}, k_scales = e^{Γ - G}.
 struct ChannelDecays {
   FloatRows q_scales, k_scales;
-  FloatRows q, k;  ///< already scaled
+  FloatRows q, k;            ///< already scaled
+  FloatRows q_before;        ///< q e^G, with which the state before the chunk is read
+  float *whole, *reference;  ///< e^Γ, and e^{G at the reference}, of every channel
+};
+
+/// GLA's gradients before they are finished: dg = tail + the sums of q dq - k dk from the last row up, then
+/// dq += diagonal · k and dk += diagonal · q.
+struct ChannelGradients {
+  FloatRows q, k;
+  FloatRows dq, dk;
+  const ChannelDecays* decays;  ///< whose scales dq and dk still lack, or null
+  const float* tail;            ///< of every channel
+  const float* diagonal;        ///< of every row
 };
 
 /// One token of one head: the state before it becomes the state behind it, row by row of the state.
@@ -50,6 +62,10 @@ struct RecurrenceKernels {
   void (*write_rows)(FloatRows from, int64_t rows, int64_t columns, OutputRows to);
   /// to = factors[row] · from
   void (*scale_rows)(FloatRows from, int64_t rows, int64_t columns, const float* factors, FloatRows to);
+  /// x = factors[column] · x
+  void (*scale_columns)(FloatRows x, int64_t rows, int64_t columns, const float* factors);
+  /// sums[column] += the sum of a * b down the rows
+  void (*add_column_products)(FloatRows a, FloatRows b, int64_t rows, int64_t columns, float* sums);
   /// sums[row] += sign · <a, b>
   void (*add_row_products)(FloatRows a, FloatRows b, int64_t rows, int64_t columns, float sign, float* sums);
 
@@ -63,16 +79,15 @@ struct RecurrenceKernels {
   /// G, the sums of g down the rows, of every channel; returns by how much one falls at most from the first
   /// row to the last.
   float (*channel_sums)(NumberRows g, int64_t rows, int64_t channels, FloatRows sums);
-  /// q and k times their scales, and whole = e^Γ. The reference is the last row, or with `from_start` the
-  /// state before the first.
+  /// All of `to`. The reference is the last row, or with `from_start` the state before the first.
   void (*decay_channels)(FloatRows q, FloatRows k, FloatRows sums, int64_t rows, int64_t channels,
-                         bool from_start, const ChannelDecays& to, float* whole);
+                         bool from_start, const ChannelDecays& to);
   /// dq, dk *= their scales.
   void (*scale_gradients)(const ChannelDecays& decays, int64_t rows, int64_t channels, FloatRows dq,
                           FloatRows dk);
-  /// The gradient of g: tail + the sums of q dq - k dk from the last row up.
-  void (*channel_gradients)(FloatRows q, FloatRows k, FloatRows dq, FloatRows dk, const float* tail,
-                            int64_t rows, int64_t channels, FloatRows to);
+  /// The gradients of q, k and g, from those of q and k without what a token gives to itself.
+  void (*channel_gradients)(const ChannelGradients& in, int64_t rows, int64_t channels, OutputRows dq,
+                            OutputRows dk, FloatRows dg);
 
   /// to = x * e^{sign (G - reference)}, and to += the same; no exponent is above 0.
   void (*decay_rows)(FloatRows x, FloatRows sums, const float* reference, float sign, int64_t rows,

@@ -70,19 +70,6 @@ LACT_INLINE void write_sums(const Vec (&sums)[Rows][kWidth], float* c, int64_t c
   }
 }
 
-/// c [kTallRows][32] of one tile of the left operand in tile form.
-template <class Operand, bool Accumulate>
-__attribute__((noinline)) void sliver_product(const uint32_t* a, const uint32_t* b, int64_t depth, float* c,
-                                              int64_t c_stride) {
-  if constexpr (kLanes == 16) {
-    Vec sums[kTallRows][kWidth] = {};
-    add_all_products<Operand>(SliverForm<kTallRows>(a), b, depth, sums);
-    write_sums<Accumulate>(sums, c, c_stride);
-  } else {
-    tile_product<Operand, Accumulate>({a, 1, kTallRows}, b, depth, c, c_stride);
-  }
-}
-
 /// Slab form of a left operand: [depth / 32][rows][32 numbers]. It is written 32 channels at a time, and
 /// where a word is one number it is the panel form of a sum over the rows as well.
 template <class Operand>

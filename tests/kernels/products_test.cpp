@@ -114,6 +114,57 @@ TEST_P(Products, CombineWithAnotherMatrix) {
   for (size_t i = 0; i < plain.size(); ++i) ASSERT_EQ(combined[i], 2 * plain[i] - 3 * base[i]);
 }
 
+TEST_P(Products, RowsOfTheBaseHaveFactorsAndRowsBehindTheLastAreNotTouched) {
+  const auto& kernel = products_kernels();
+  for (const int64_t rows : {1, 3, 8, 13, 14, 15, 29}) {
+    const auto a = numbers(rows * 8), b = numbers(8 * 32), base = numbers(rows * 32), factors = numbers(rows);
+    std::vector<uint32_t> tiles(static_cast<size_t>(tile_form_words(Packing::singles, rows, 8))),
+        panel(8 * 32);
+    kernel.pack_tiles(Packing::singles, {a.data(), 8}, rows, 8, tiles.data());
+    kernel.pack_panels(Packing::singles, {b.data(), 32}, 8, 32, panel.data(), 0);
+    std::vector<float> plain(size_t(rows + 1) * 32, 7), combined = plain;
+    kernel.panel_product(Packing::singles, tiles.data(), panel.data(), 8, rows, {plain.data(), 32});
+    Combine out = {combined.data(), 32, 2, 1, base.data(), 32};
+    out.keep_rows = factors.data();
+    kernel.panel_product(Packing::singles, tiles.data(), panel.data(), 8, rows, out);
+    for (size_t i = 0; i < base.size(); ++i) {
+      ASSERT_FLOAT_EQ(combined[i], 2 * plain[i] + factors[i / 32] * base[i]) << rows << " rows, " << i;
+    }
+    for (size_t i = base.size(); i < plain.size(); ++i) ASSERT_EQ(plain[i] + combined[i], 14);
+  }
+}
+
+TEST_P(Products, TrianglesGiveWhatTheWholeMatrixGives) {
+  const auto& kernel = products_kernels();
+  for (const auto packing : {Packing::singles, Packing::pairs}) {
+    for (const int64_t side : {1, 13, 33, 64, 100}) {
+      const int64_t words = words_for(packing, side);
+      const auto b = numbers(side * 32);
+      std::vector<uint32_t> panel(static_cast<size_t>(panel_form_words(packing, side, 32)));
+      kernel.pack_panels(packing, {b.data(), 32}, side, 32, panel.data(), 0);
+      for (const auto triangle : {Triangle::lower, Triangle::upper}) {
+        auto a = numbers(side * side);
+        for (int64_t i = 0; i < side; ++i) {
+          for (int64_t j = 0; j < side; ++j) {
+            if (triangle == Triangle::lower ? j > i : j < i) a[size_t(i * side + j)] = 0;
+          }
+        }
+        std::vector<uint32_t> tiles(static_cast<size_t>(tile_form_words(packing, side, side)));
+        kernel.pack_tiles(packing, {a.data(), side}, side, side, tiles.data());
+        std::vector<float> whole(size_t(side * 32)), own = whole;
+        kernel.panel_product(packing, tiles.data(), panel.data(), words, side, {whole.data(), 32});
+        Combine out = {own.data(), 32};
+        out.left = triangle;
+        out.first_row = side / 2;
+        kernel.panel_product(packing, tiles.data(), panel.data(), words, side, out);
+        for (size_t i = size_t(side / 2) * 32; i < own.size(); ++i) {
+          ASSERT_FLOAT_EQ(own[i], whole[i]) << side << ", " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Products, SymmetricCompletion) {
   constexpr int64_t kSide = 96;
   const auto h = numbers(kSide * kSide), base = numbers(kSide * kSide);

@@ -1,5 +1,7 @@
 #include "lact/kernels/products.h"
 
+#include <utility>
+
 #include "lact/kernels/pack.h"
 
 namespace lact::kernels::LACT_ISA {
@@ -117,34 +119,104 @@ void panels_transposed(Packing packing, NumberRows from, int64_t depth, int64_t 
   });
 }
 
-/// c [height][32] of one tile of the left operand.
+LACT_INLINE float kept(const Combine& out, int64_t row) {
+  return out.keep_rows == nullptr ? out.keep : out.keep * out.keep_rows[row];
+}
+
+/// C = scale · sums + keep · base, from `row` and `column` on.
+template <bool Keep, int Rows>
+LACT_INLINE void combine(const Vec (&sums)[Rows][kWidth], const Combine& out, int64_t row, int column) {
+  float* c = out.c + row * out.c_stride + column;
+  const float* base = out.base + row * out.base_stride + column;
+#pragma GCC unroll 16  // or the sums would pass through memory
+  for (int r = 0; r < Rows; ++r) {
+    const float keep = Keep ? kept(out, row + r) : 0;
+    for (int w = 0; w < kWidth; ++w) {
+      Vec value = sums[r][w] * out.scale;
+      if (Keep) value += load(base + w * kLanes) * keep;
+      store(c + w * kLanes, value);
+    }
+    c += out.c_stride;
+    base += out.base_stride;
+  }
+}
+
+/// The first `Rows` of a tile times a panel.
+template <class Operand, int Rows>
+__attribute__((noinline)) void sliver(const uint32_t* a, const uint32_t* panel, int64_t words,
+                                      const Combine& out, int64_t row) {
+  // Rows of C lie too far apart for the processor to foresee them.
+  const float* c = out.c + row * out.c_stride;
+  for (int r = 0; r < Rows; ++r, c += out.c_stride) {
+    __builtin_prefetch(c, 1);
+    __builtin_prefetch(c + kPanel / 2, 1);
+  }
+  for (int column = 0; column < kPanel; column += kWidth * kLanes) {
+    Vec sums[Rows][kWidth];
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      for (int w = 0; w < kWidth; ++w) sums[r][w] = Vec{};
+    }
+    add_all_products<Operand>(SliverForm<kTallRows>(a), panel + column, words, sums);
+    if (out.keep == 0) {
+      combine<false>(sums, out, row, column);
+    } else {
+      combine<true>(sums, out, row, column);
+    }
+  }
+}
+
+/// slivers<Operand>[rows - 1], so that a last tile costs no more than the rows it has.
+template <class Operand, class Rows>
+struct SliversOf;
+template <class Operand, int... Rows>
+struct SliversOf<Operand, std::integer_sequence<int, Rows...>> {
+  static constexpr decltype(&sliver<Operand, 1>) kByRows[] = {sliver<Operand, Rows + 1>...};
+};
+/// Sums of more rows would not fit into registers.
+constexpr int kSliverRows = kLanes == 16 ? kTallRows : kRowsAtOnce;
 template <class Operand>
-LACT_INLINE void one_tile(const uint32_t* a, const uint32_t* panel, int64_t words, float* c,
-                          int64_t c_stride) {
-  if constexpr (kInTiles<Operand>) {
-    slab_product<Operand, false>(a, kSlabRows * kSlabWords<Operand>, panel, words, c, c_stride);
-  } else {
-    sliver_product<Operand, false>(a, panel, words, c, c_stride);
+using Slivers = SliversOf<Operand, std::make_integer_sequence<int, kSliverRows>>;
+
+/// Up to kSlabRows rows in the form for tile registers.
+template <class Operand>
+LACT_INLINE void slab(const uint32_t* a, const uint32_t* panel, int64_t words, int64_t rows,
+                      const Combine& out, int64_t row) {
+  constexpr int64_t kStride = kSlabRows * kSlabWords<Operand>;
+  if (out.scale == 1 && out.keep == 0 && rows == kSlabRows) {
+    return slab_product<Operand, false>(a, kStride, panel, words, out.c + row * out.c_stride, out.c_stride);
+  }
+  alignas(64) float sums[kSlabRows * kPanel];
+  slab_product<Operand, false>(a, kStride, panel, words, sums, kPanel);
+  for (int64_t i = 0; i < rows; ++i) {
+    const float keep = kept(out, row + i);
+    for (int v = 0; v < kPanel; v += kLanes) {
+      Vec value = load(sums + i * kPanel + v) * out.scale;
+      if (keep != 0) value += load(out.base + (row + i) * out.base_stride + v) * keep;
+      store(out.c + (row + i) * out.c_stride + v, value);
+    }
   }
 }
 
 template <class Operand>
 void product(const uint32_t* a, const uint32_t* panel, int64_t words, int64_t rows, const Combine& out) {
   constexpr int kHeight = kInTiles<Operand> ? kSlabRows : kTallRows;
+  constexpr int64_t kUnit = kInTiles<Operand> ? kSlabWords<Operand> : 1;  // where a depth may begin and end
   const int64_t row_words = kInTiles<Operand> ? round_up(words, kSlabWords<Operand>) : words;
-  alignas(64) float sums[kHeight * kPanel];
-  for (int64_t r = 0; r < rows; r += kHeight) {
-    float* c = out.c + r * out.c_stride;
-    if (out.scale == 1 && out.keep == 0 && r + kHeight <= rows) {
-      one_tile<Operand>(a + r * row_words, panel, words, c, out.c_stride);
-      continue;
-    }
-    one_tile<Operand>(a + r * row_words, panel, words, sums, kPanel);
-    for (int i = 0; i < kHeight && r + i < rows; ++i) {
-      for (int v = 0; v < kPanel; v += kLanes) {
-        Vec value = load(sums + i * kPanel + v) * out.scale;
-        if (out.keep != 0) value += load(out.base + (r + i) * out.base_stride + v) * out.keep;
-        store(c + i * out.c_stride + v, value);
+  for (int64_t r = out.first_row / kHeight * kHeight; r < rows; r += kHeight) {
+    const int64_t begin = out.left == Triangle::upper ? r / Operand::kPerWord / kUnit * kUnit : 0;
+    int64_t end = words;
+    if (out.left == Triangle::lower) end = round_up(words_of<Operand>(r + kHeight), kUnit);
+    if (end > words) end = words;
+    const uint32_t* tile = a + r * row_words + begin * kHeight;
+    const uint32_t* from = panel + begin * kPanel;
+    const int64_t height = rows - r < kHeight ? rows - r : kHeight;
+    if constexpr (kInTiles<Operand>) {
+      slab<Operand>(tile, from, end - begin, height, out, r);
+    } else {
+      for (int64_t i = 0; i < height; i += kSliverRows) {
+        const int64_t count = height - i < kSliverRows ? height - i : kSliverRows;
+        Slivers<Operand>::kByRows[count - 1](tile + i, from, end - begin, out, r + i);
       }
     }
   }

@@ -70,6 +70,25 @@ void scale_rows(FloatRows from, int64_t rows, int64_t columns, const float* fact
   read_rows_of(from.numbers, from.stride, rows, columns, factors, to);
 }
 
+void scale_columns(FloatRows x, int64_t rows, int64_t columns, const float* factors) {
+  for (int64_t r = 0; r < rows; ++r) {
+    over_columns(columns, [&](int64_t i, int64_t count) {
+      const Vec value = load_columns(row_at(x, r) + i, count);
+      store_columns(row_at(x, r) + i, value * load_columns(factors + i, count), count);
+    });
+  }
+}
+
+void add_column_products(FloatRows a, FloatRows b, int64_t rows, int64_t columns, float* sums) {
+  over_columns(columns, [&](int64_t i, int64_t count) {
+    Vec total = load_columns(sums + i, count);
+    for (int64_t r = 0; r < rows; ++r) {
+      total += load_columns(row_at(a, r) + i, count) * load_columns(row_at(b, r) + i, count);
+    }
+    store_columns(sums + i, total, count);
+  });
+}
+
 void add_row_products(FloatRows a, FloatRows b, int64_t rows, int64_t columns, float sign, float* sums) {
   for (int64_t r = 0; r < rows; ++r) {
     Vec total = {};
@@ -102,15 +121,16 @@ void decay_causal(FloatRows a, int64_t rows, const float* sums) {
 
 void inverse(FloatRows products, const float* beta, int64_t rows, FloatRows to) {
   // Row i of the inverse is e_i - sum over j < i of M_ij times row j.
-  constexpr int kVectors = kChunkRows / kLanes;
+  constexpr int kMostVectors = kMostChunkRows / kLanes;
+  const int vectors = int((rows + kLanes - 1) / kLanes);
   for (int64_t i = 0; i < rows; ++i) {
-    Vec sums[kVectors] = {};
+    Vec sums[kMostVectors] = {};
     const int filled = int((i + kLanes - 1) / kLanes);
     for (int64_t j = 0; j < i; ++j) {
       const float factor = -beta[i] * row_at(products, i)[j];
       for (int v = 0; v < filled; ++v) sums[v] += factor * load(row_at(to, j) + v * kLanes);
     }
-    for (int v = 0; v < kVectors; ++v) store(row_at(to, i) + v * kLanes, sums[v]);
+    for (int v = 0; v < vectors; ++v) store(row_at(to, i) + v * kLanes, sums[v]);
     row_at(to, i)[i] = 1;
   }
 }
@@ -133,16 +153,20 @@ float channel_sums(NumberRows g, int64_t rows, int64_t channels, FloatRows sums)
 }
 
 void decay_channels(FloatRows q, FloatRows k, FloatRows sums, int64_t rows, int64_t channels, bool from_start,
-                    const ChannelDecays& to, float* whole) {
+                    const ChannelDecays& to) {
   over_columns(channels, [&](int64_t i, int64_t count) {
     const Vec end = load_columns(row_at(sums, rows - 1) + i, count), start = from_start ? Vec{} : end;
-    store_columns(whole + i, decay_of(end), count);
+    const Vec reference = decay_of(start);
+    store_columns(to.whole + i, decay_of(end), count);
+    store_columns(to.reference + i, reference, count);
     for (int64_t r = 0; r < rows; ++r) {
       const Vec sum = load_columns(row_at(sums, r) + i, count);
       const Vec q_scale = decay_of(sum - start), k_scale = decay_of(end - sum);
       store_columns(row_at(to.q_scales, r) + i, q_scale, count);
       store_columns(row_at(to.k_scales, r) + i, k_scale, count);
-      store_columns(row_at(to.q, r) + i, load_columns(row_at(q, r) + i, count) * q_scale, count);
+      const Vec query = load_columns(row_at(q, r) + i, count) * q_scale;
+      store_columns(row_at(to.q, r) + i, query, count);
+      store_columns(row_at(to.q_before, r) + i, query * reference, count);
       store_columns(row_at(to.k, r) + i, load_columns(row_at(k, r) + i, count) * k_scale, count);
     }
   });
@@ -162,16 +186,36 @@ void scale_gradients(const ChannelDecays& decays, int64_t rows, int64_t channels
   multiply_rows(dk, decays.k_scales, rows, channels);
 }
 
-void channel_gradients(FloatRows q, FloatRows k, FloatRows dq, FloatRows dk, const float* tail, int64_t rows,
-                       int64_t channels, FloatRows to) {
+template <class Number>
+void channel_gradients_of(const ChannelGradients& in, int64_t rows, int64_t channels, OutputRows dq_to,
+                          OutputRows dk_to, FloatRows dg) {
   over_columns(channels, [&](int64_t i, int64_t count) {
-    Vec total = load_columns(tail + i, count);
+    Vec total = load_columns(in.tail + i, count);
     for (int64_t r = rows - 1; r >= 0; --r) {
-      total += load_columns(row_at(q, r) + i, count) * load_columns(row_at(dq, r) + i, count) -
-               load_columns(row_at(k, r) + i, count) * load_columns(row_at(dk, r) + i, count);
-      store_columns(row_at(to, r) + i, total, count);
+      const auto own = [&](FloatRows x) { return load_columns(row_at(x, r) + i, count); };
+      const auto write = [&](OutputRows to, Vec x) {
+        store_columns(static_cast<Number*>(to.numbers) + r * to.stride + i, x, count);
+      };
+      const Vec q = own(in.q), k = own(in.k);
+      Vec dq = own(in.dq), dk = own(in.dk);
+      if (in.decays != nullptr) {
+        dq *= own(in.decays->q_scales);
+        dk *= own(in.decays->k_scales);
+      }
+      total += q * dq - k * dk;
+      store_columns(row_at(dg, r) + i, total, count);
+      write(dq_to, dq + in.diagonal[r] * k);
+      write(dk_to, dk + in.diagonal[r] * q);
     }
   });
+}
+void channel_gradients(const ChannelGradients& in, int64_t rows, int64_t channels, OutputRows dq,
+                       OutputRows dk, FloatRows dg) {
+  if (dq.bf16) {
+    channel_gradients_of<uint16_t>(in, rows, channels, dq, dk, dg);
+  } else {
+    channel_gradients_of<float>(in, rows, channels, dq, dk, dg);
+  }
 }
 
 template <bool Add>
@@ -265,9 +309,9 @@ void over_state(const RecurrenceStep& step) {
 }  // namespace
 
 const RecurrenceKernels recurrence = {
-    read_rows,         write_rows,        scale_rows,       add_row_products, keep_causal,
-    decay_causal,      inverse,           channel_sums,     decay_channels,   scale_gradients,
-    channel_gradients, decay_rows<false>, decay_rows<true>, pair_products,    add_pair_gradients,
-    over_state<false>, over_state<true>};
+    read_rows,        write_rows,         scale_rows,        scale_columns,     add_column_products,
+    add_row_products, keep_causal,        decay_causal,      inverse,           channel_sums,
+    decay_channels,   scale_gradients,    channel_gradients, decay_rows<false>, decay_rows<true>,
+    pair_products,    add_pair_gradients, over_state<false>, over_state<true>};
 
 }  // namespace lact::kernels::LACT_ISA

@@ -80,24 +80,46 @@ class RightOperand {
     return *this;
   }
 
-  /// to = scale · A B + keep · base
+  /// to = scale · A B + keep · base; A may be a triangle with zeros beyond it.
   void multiply(const LeftOperand& left, kernels::FloatRows to, float scale, float keep,
-                kernels::FloatRows base) const {
-    const int64_t words = kernels::words_for(packing_, depth_);
+                kernels::FloatRows base, kernels::Triangle triangle = kernels::Triangle::none) const {
     for (int64_t column = 0; column < columns_; column += 32) {
-      kernels::products_kernels().panel_product(
-          packing_, left.words_, words_ + column / 32 * panel_words(), words, left.rows_,
-          {to.numbers + column, to.stride, scale, keep, base.numbers + column, base.stride});
+      multiply_panel(
+          left, column,
+          {to.numbers + column, to.stride, scale, keep, base.numbers + column, base.stride, 0, triangle});
     }
   }
-  void multiply(const LeftOperand& left, kernels::FloatRows to, float scale = 1) const {
-    multiply(left, to, scale, 0, to);
+  void multiply(const LeftOperand& left, kernels::FloatRows to, float scale = 1,
+                kernels::Triangle triangle = kernels::Triangle::none) const {
+    multiply(left, to, scale, 0, to, triangle);
   }
-  void add_product(const LeftOperand& left, kernels::FloatRows to, float scale = 1) const {
-    multiply(left, to, scale, 1, to);
+  void add_product(const LeftOperand& left, kernels::FloatRows to, float scale = 1,
+                   kernels::Triangle triangle = kernels::Triangle::none) const {
+    multiply(left, to, scale, 1, to, triangle);
+  }
+  /// to = scale · A B + kept * base, a factor for every row of the base
+  void multiply_and_keep(const LeftOperand& left, kernels::FloatRows to, float scale, const float* kept,
+                         kernels::FloatRows base) const {
+    for (int64_t column = 0; column < columns_; column += 32) {
+      kernels::Combine out = {to.numbers + column, to.stride, scale, 1, base.numbers + column, base.stride};
+      out.keep_rows = kept;
+      multiply_panel(left, column, out);
+    }
+  }
+  /// to = A B on and below the diagonal; what stands above it is not to be read.
+  void multiply_causal(const LeftOperand& left, kernels::FloatRows to) const {
+    for (int64_t column = 0; column < columns_; column += 32) {
+      kernels::Combine out = {to.numbers + column, to.stride};
+      out.first_row = column;
+      multiply_panel(left, column, out);
+    }
   }
 
  private:
+  void multiply_panel(const LeftOperand& left, int64_t column, const kernels::Combine& out) const {
+    kernels::products_kernels().panel_product(packing_, left.words_, words_ + column / 32 * panel_words(),
+                                              kernels::words_for(packing_, depth_), left.rows_, out);
+  }
   int64_t panel_words() const { return 32 * kernels::words_for(packing_, depth_); }
   kernels::Packing packing_;
   uint32_t* words_;

@@ -4,11 +4,13 @@
 //   dA = s · tril(dO Vᵀ),   dV = Aᵀ dO + K̂ dS',   dS = e^Γ * dS' + s (Q * e^G)ᵀ dO
 //   dQ_i = sum_j dA_ij k_j * e^{G_i - G_j} + s (dO Sᵀ)_i * e^{G_i}
 //   dK_j = sum_i dA_ij q_i * e^{G_i - G_j} + (V dS'ᵀ)_j * e^{Γ - G_j}
-//   dg_t = rowsum(S' * dS') + sum over i >= t of q_i * dq_i - k_i * dk_i
+//   dg_t = e^Γ * rowsum(S * dS') + sum_j K̂_j * (V dS'ᵀ)_j + sum over i >= t of q_i * dq_i - k_i * dk_i
+// In the last sum dq_i and dk_i are taken without what a token gives to itself, dA_ii k_i and dA_ii q_i: it
+// passes over no gate, and is nearly all there is where decays are strong.
 //
 // Where no channel falls by more than e^-60 within the chunk, A is one product of Q̃ = Q * e^{G-Γ} and K̂: both
-// factors stay far inside float32's range, and Q̃ reads e^Γ * S, which the next state needs anyhow. Stronger
-// decays go by secondary chunks (gla_strong_decay.h), where every exponent is at most 0.
+// factors stay far inside float32's range. Stronger decays go by secondary chunks (gla_strong_decay.h), where
+// every exponent is at most 0.
 #include "lact/ops/recurrences/gla_strong_decay.h"
 #include "lact/ops/recurrences/recurrence_run.h"
 
@@ -17,105 +19,103 @@ namespace lact::ops::fused {
 namespace {
 
 using kernels::FloatRows;
-using kernels::kChunkRows;
+using kernels::Triangle;
 
 constexpr float kMostFall = 60;
 
-class GlaRule {
+class GlaRule : ChunkSpace {
  public:
+  static constexpr bool kKeepsRows = false;
+
   GlaRule(Bench& bench, const ChunkSizes& sizes)
-      : sizes_(sizes),
-        weights_(bench.matrix(kChunkRows, kChunkRows)),
-        slopes_(bench.matrix(kChunkRows, kChunkRows)),
-        values_(bench.matrix(kChunkRows, sizes.value_width)),
-        sums_(bench.matrix(kChunkRows, sizes.width)),
-        q_(bench.matrix(kChunkRows, sizes.width)),
-        k_(bench.matrix(kChunkRows, sizes.width)),
-        dq_(bench.matrix(kChunkRows, sizes.width)),
-        dk_(bench.matrix(kChunkRows, sizes.width)),
-        scaled_{bench.matrix(kChunkRows, sizes.width), bench.matrix(kChunkRows, sizes.width),
-                bench.matrix(kChunkRows, sizes.width), bench.matrix(kChunkRows, sizes.width)},
-        read_state_(bench.matrix(sizes.width, sizes.value_width)),
-        whole_(bench.numbers(sizes.width)),
+      : ChunkSpace(bench, sizes),
+        sums_(bench.matrix(sizes.rows, sizes.width)),
+        q_space_(bench.matrix(sizes.rows, sizes.width)),
+        k_space_(bench.matrix(sizes.rows, sizes.width)),
+        scaled_{bench.matrix(sizes.rows, sizes.width),
+                bench.matrix(sizes.rows, sizes.width),
+                bench.matrix(sizes.rows, sizes.width),
+                bench.matrix(sizes.rows, sizes.width),
+                bench.matrix(sizes.rows, sizes.width),
+                bench.numbers(sizes.width),
+                bench.numbers(sizes.width)},
         tail_(bench.numbers(sizes.width)),
-        strong_decay_(bench, sizes),
-        token_left_(bench, kChunkRows, std::max({sizes.width, sizes.value_width, kChunkRows})),
-        state_left_(bench, sizes.width, kChunkRows),
-        right_(bench, std::max({sizes.width, sizes.value_width, kChunkRows}),
-               std::max({sizes.width, sizes.value_width, kChunkRows})) {}
+        strong_decay_(bench, sizes) {}
 
   void read(const Chunk& in, FloatRows state, kernels::OutputRows out) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
     prepare(in);
     weigh(in);
-    if (!strong_) kernel_.scale_rows(state, width, columns, whole_, state);
-    token_left_.pack(scaled_.q.read(), n, width);
+    token_left_.pack(scaled_.q_before.read(), n, width);
     right_.pack(state.read(), width, columns).multiply(token_left_, values_, sizes_.scale);
     token_left_.pack(weights_.read(), n, n);
-    right_.pack(in.v, n, columns).add_product(token_left_, values_);
+    right_.pack(in.v, n, columns).add_product(token_left_, values_, 1, Triangle::lower);
     kernel_.write_rows(values_, n, columns, out);
-    if (strong_) kernel_.scale_rows(state, width, columns, whole_, state);
-    add_tokens(in, state);
+    add_tokens(in, state, state);
   }
 
   void write(const Chunk& in, FloatRows state, FloatRows next) {
     prepare(in);
-    kernel_.scale_rows(state, sizes_.width, sizes_.value_width, whole_, next);
-    add_tokens(in, next);
+    add_tokens(in, state, next);
   }
 
-  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows next,
-                     FloatRows slope) {
+  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows slope) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
     prepare(in);
     weigh(in);
     token_left_.pack(to.out, n, columns);
-    right_.pack_transposed(in.v, columns, n).multiply(token_left_, slopes_);
-    kernel_.keep_causal(slopes_, n, true, sizes_.scale);
+    right_.pack_transposed(in.v, columns, n).multiply_causal(token_left_, slopes_);
+    for (int64_t i = 0; i < n; ++i) diagonal_[i] = sizes_.scale * slopes_.numbers[i * (slopes_.stride + 1)];
+    kernel_.keep_causal(slopes_, n, false, sizes_.scale);
     // dO is packed: what the state gives to dQ.
-    if (!strong_) kernel_.scale_rows(state, width, columns, whole_, read_state_);
-    const FloatRows seen = strong_ ? state : read_state_;
-    right_.pack_transposed(seen.read(), columns, width).multiply(token_left_, dq_, sizes_.scale);
+    right_.pack_transposed(state.read(), columns, width).multiply(token_left_, dq_, sizes_.scale);
+    kernel_.scale_columns(dq_, n, width, scaled_.reference);
 
     token_left_.pack(scaled_.k.read(), n, width);
     right_.pack(slope.read(), width, columns).multiply(token_left_, values_);
     token_left_.pack_transposed(weights_.read(), n, n);
-    right_.pack(to.out, n, columns).add_product(token_left_, values_);
+    right_.pack(to.out, n, columns).add_product(token_left_, values_, 1, Triangle::upper);
     kernel_.write_rows(values_, n, columns, to.v);
 
     for (int64_t row = 0; row < width; ++row) tail_[row] = 0;
-    kernel_.add_row_products(next, slope, width, columns, 1, tail_);
+    kernel_.add_row_products(state, slope, width, columns, 1, tail_);
+    for (int64_t row = 0; row < width; ++row) tail_[row] *= scaled_.whole[row];
     token_left_.pack(in.v, n, columns);
     right_.pack_transposed(slope.read(), columns, width).multiply(token_left_, dk_);
+    kernel_.add_column_products(scaled_.k, dk_, n, width, tail_);
     differentiate_weights(in);
-    kernel_.write_rows(dq_, n, width, to.q);
-    kernel_.write_rows(dk_, n, width, to.k);
-    kernel_.channel_gradients(q_, k_, dq_, dk_, tail_, n, width, to.gate);
+    kernel_.channel_gradients({q_, k_, dq_, dk_, strong_ ? nullptr : &scaled_, tail_, diagonal_}, n, width,
+                              to.q, to.k, to.gate);
 
-    if (strong_) kernel_.scale_rows(slope, width, columns, whole_, slope);
-    state_left_.pack_transposed(scaled_.q.read(), width, n);
-    right_.pack(to.out, n, columns).add_product(state_left_, slope, sizes_.scale);
-    if (!strong_) kernel_.scale_rows(slope, width, columns, whole_, slope);
+    state_left_.pack_transposed(scaled_.q_before.read(), width, n);
+    right_.pack(to.out, n, columns).multiply_and_keep(state_left_, slope, sizes_.scale, scaled_.whole, slope);
   }
 
  private:
   void prepare(const Chunk& in) {
     const int64_t n = in.rows, width = sizes_.width;
-    kernel_.read_rows(in.q, n, width, nullptr, q_);
-    kernel_.read_rows(in.k, n, width, nullptr, k_);
+    q_ = widened(in.q, n, q_space_);
+    k_ = widened(in.k, n, k_space_);
     strong_ = kernel_.channel_sums(in.gate, n, width, sums_) > kMostFall;
-    kernel_.decay_channels(q_, k_, sums_, n, width, strong_, scaled_, whole_);
+    kernel_.decay_channels(q_, k_, sums_, n, width, strong_, scaled_);
+  }
+
+  /// Tokens as float32: where they are, if they are.
+  FloatRows widened(kernels::NumberRows tokens, int64_t rows, FloatRows space) const {
+    if (!tokens.bf16) return {static_cast<float*>(const_cast<void*>(tokens.numbers)), tokens.stride};
+    kernel_.read_rows(tokens, rows, sizes_.width, nullptr, space);
+    return space;
   }
 
   void weigh(const Chunk& in) {
     const int64_t n = in.rows, width = sizes_.width;
     if (strong_) return strong_decay_.weigh({q_, k_, sums_}, n, weights_);
     token_left_.pack(scaled_.q.read(), n, width);
-    right_.pack_transposed(scaled_.k.read(), width, n).multiply(token_left_, weights_);
+    right_.pack_transposed(scaled_.k.read(), width, n).multiply_causal(token_left_, weights_);
     kernel_.keep_causal(weights_, n, true, sizes_.scale);
   }
 
-  /// From dA, and what the states gave to dQ and dK before they were scaled.
+  /// Adds what dA gives to dQ and dK below its diagonal; only strong decays are then already in them.
   void differentiate_weights(const Chunk& in) {
     const int64_t n = in.rows, width = sizes_.width;
     if (strong_) {
@@ -123,26 +123,23 @@ class GlaRule {
       return strong_decay_.differentiate({q_, k_, sums_}, n, slopes_, dq_, dk_);
     }
     token_left_.pack(slopes_.read(), n, n);
-    right_.pack(scaled_.k.read(), n, width).add_product(token_left_, dq_);
+    right_.pack(scaled_.k.read(), n, width).add_product(token_left_, dq_, 1, Triangle::lower);
     token_left_.pack_transposed(slopes_.read(), n, n);
-    right_.pack(scaled_.q.read(), n, width).add_product(token_left_, dk_);
-    kernel_.scale_gradients(scaled_, n, width, dq_, dk_);
+    right_.pack(scaled_.q.read(), n, width).add_product(token_left_, dk_, 1, Triangle::upper);
   }
 
-  void add_tokens(const Chunk& in, FloatRows state) {
+  void add_tokens(const Chunk& in, FloatRows state, FloatRows next) {
     state_left_.pack_transposed(scaled_.k.read(), sizes_.width, in.rows);
-    right_.pack(in.v, in.rows, sizes_.value_width).add_product(state_left_, state);
+    right_.pack(in.v, in.rows, sizes_.value_width)
+        .multiply_and_keep(state_left_, next, 1, scaled_.whole, state);
   }
 
-  const kernels::RecurrenceKernels& kernel_ = kernels::recurrence_kernels();
-  ChunkSizes sizes_;
-  FloatRows weights_, slopes_, values_, sums_, q_, k_, dq_, dk_;
+  FloatRows sums_, q_space_, k_space_;
+  FloatRows q_, k_;  ///< only read
   kernels::ChannelDecays scaled_;
-  FloatRows read_state_;
-  float *whole_, *tail_;
+  float* tail_;
   StrongDecay strong_decay_;
-  LeftOperand token_left_, state_left_;
-  RightOperand right_;
+  float diagonal_[kernels::kMostChunkRows];  ///< of dA
   bool strong_ = false;
 };
 

@@ -21,11 +21,10 @@ class StrongDecay {
       : width_(sizes.width),
         scale_(sizes.scale),
         later_(bench.matrix(kBlock, sizes.width)),
-        earlier_(bench.matrix(kernels::kChunkRows, sizes.width)),
-        products_(bench.matrix(kernels::kChunkRows, sizes.width)),
-        left_(bench, kernels::kChunkRows, std::max(sizes.width, kernels::kChunkRows)),
-        right_(bench, std::max(sizes.width, kernels::kChunkRows),
-               std::max(sizes.width, kernels::kChunkRows)) {}
+        earlier_(bench.matrix(sizes.rows, sizes.width)),
+        products_(bench.matrix(sizes.rows, sizes.width)),
+        left_(bench, sizes.rows, std::max(sizes.width, sizes.rows)),
+        right_(bench, std::max(sizes.width, sizes.rows), std::max(sizes.width, sizes.rows)) {}
 
   /// A [rows, rows] with zeros above the diagonal.
   void weigh(const DecayedTokens& in, int64_t rows, kernels::FloatRows weights) {

@@ -1,6 +1,7 @@
 // Runs a recurrence chunk by chunk on a processor. Heads, and where they are too few blocks of value columns,
-// are shared out among the workers. The backward pass keeps the state before every eighth chunk and makes the
-// others again; what blocks of columns or heads with common keys add to one gradient is summed in one order.
+// are shared out among the workers. The backward pass keeps the states before as many chunks as take no more
+// memory than float32 tokens do, and makes the others again; what blocks of columns or heads with common keys
+// add to one gradient is summed in one order.
 #pragma once
 
 #include <torch/autograd.h>
@@ -14,7 +15,9 @@
 
 namespace lact::ops::fused {
 
-constexpr int64_t kSegment = 8;  ///< chunks between two states that are kept
+/// Tokens of a chunk. Every chunk reads and writes the state, every token all the others of its chunk: the
+/// wider the state, the longer a chunk pays.
+inline int64_t chunk_rows(int64_t width) { return width < 256 ? 64 : kernels::kMostChunkRows; }
 
 /// New tokens [B, H, T, W] whose heads lie beside each other, as projections want them.
 inline at::Tensor new_tokens(const at::Tensor& like, int64_t width) {
@@ -34,25 +37,29 @@ class RecurrenceRun {
         gate_(gate.dim() == 3 ? gate.unsqueeze(-1) : gate) {
     const bool pairs = v_.bf16() && kernels::multiplies_pairs();
     choose_blocks();
-    sizes_ = {k.size(3), block_, pairs ? kernels::Packing::pairs : kernels::Packing::singles, float(scale)};
+    sizes_ = {chunk_rows(k.size(3)), k.size(3), block_,
+              pairs ? kernels::Packing::pairs : kernels::Packing::singles, float(scale)};
   }
 
   /// The states that the backward pass needs.
   at::Tensor new_boundaries() const { return at::empty({num_items(), segments(), state_size()}, at::kFloat); }
+  /// And the rows, or none.
+  at::Tensor new_rows() const { return new_tokens(values_, Rule::kKeepsRows ? values_.size(3) : 0); }
 
-  /// `boundaries` is undefined where no backward pass follows.
-  RecurrenceResult forward(const at::Tensor& state, const at::Tensor& boundaries) const {
+  /// `boundaries` and `kept` are undefined where no backward pass follows.
+  RecurrenceResult forward(const at::Tensor& state, const at::Tensor& boundaries,
+                           const at::Tensor& kept) const {
     const RecurrenceResult result = {new_tokens(values_, values_.size(3)),
                                      at::empty(state.sizes(), at::kFloat)};
-    const HeadTokens before(state), behind(result.state), out(result.out);
+    const HeadTokens before(state), behind(result.state), out(result.out), rows_kept = kept_rows(kept);
     each_item([&](Rule& rule, Bench& bench, const Item& item) {
       const kernels::FloatRows now = state_rows(bench.numbers(state_size()));
       kernel_.read_rows(rows(before, item, 0), sizes_.width, item.columns, nullptr, now);
       for (int64_t i = 0; i < chunks(); ++i) {
-        if (boundaries.defined() && i % kSegment == 0) {
-          std::copy_n(now.numbers, state_size(), boundary(boundaries, item, i / kSegment));
+        if (boundaries.defined() && i % segment() == 0) {
+          std::copy_n(now.numbers, state_size(), boundary(boundaries, item, i / segment()));
         }
-        rule.read(chunk(item, i), now, outputs(out, item, i * kernels::kChunkRows, item.column));
+        rule.read(chunk(item, i, rows_kept), now, outputs(out, item, i * sizes_.rows, item.column));
       }
       kernel_.write_rows(now, sizes_.width, item.columns, outputs(behind, item, 0, item.column));
     });
@@ -60,8 +67,8 @@ class RecurrenceRun {
   }
 
   /// Gradients of q, k, v, the gate and the state.
-  std::vector<at::Tensor> backward(const at::Tensor& boundaries, const at::Tensor& out_gradient,
-                                   const at::Tensor& state_gradient) const {
+  std::vector<at::Tensor> backward(const at::Tensor& boundaries, const at::Tensor& kept,
+                                   const at::Tensor& out_gradient, const at::Tensor& state_gradient) const {
     const bool partial = blocks_ > 1 || shared_keys_;
     const at::Tensor dq = key_gradient(partial), dk = key_gradient(partial);
     const at::Tensor dv = new_tokens(values_, values_.size(3));
@@ -69,25 +76,27 @@ class RecurrenceRun {
         at::empty({blocks_ * values_.size(0), values_.size(1), values_.size(2), gate_.width()}, at::kFloat);
     const at::Tensor dstate = at::empty(state_gradient.sizes(), at::kFloat);
     const HeadTokens dout(out_gradient), slope_behind(state_gradient), slope_before(dstate);
-    const HeadTokens q(dq), k(dk), v(dv), gate(dgate);
+    const HeadTokens q(dq), k(dk), v(dv), gate(dgate), rows_kept = kept_rows(kept);
     each_item([&](Rule& rule, Bench& bench, const Item& item) {
-      kernels::FloatRows states[kSegment + 1];
-      for (auto& state : states) state = state_rows(bench.numbers(state_size()));
+      std::vector<kernels::FloatRows> states(static_cast<size_t>(segment()));
+      for (size_t i = 1; i < states.size(); ++i) states[i] = state_rows(bench.numbers(state_size()));
       const kernels::FloatRows slope = state_rows(bench.numbers(state_size()));
       kernel_.read_rows(rows(slope_behind, item, 0), sizes_.width, item.columns, nullptr, slope);
-      for (int64_t segment = segments() - 1; segment >= 0; --segment) {
-        const int64_t first = segment * kSegment, count = std::min(kSegment, chunks() - first);
-        std::copy_n(boundary(boundaries, item, segment), state_size(), states[0].numbers);
-        for (int64_t i = 0; i < count; ++i) rule.write(chunk(item, first + i), states[i], states[i + 1]);
+      for (int64_t first = (segments() - 1) * segment(); first >= 0; first -= segment()) {
+        const int64_t count = std::min(segment(), chunks() - first);
+        states[0] = state_rows(boundary(boundaries, item, first / segment()));
+        for (int64_t i = 0; i + 1 < count; ++i) {
+          rule.write(chunk(item, first + i, rows_kept), states[size_t(i)], states[size_t(i + 1)]);
+        }
         for (int64_t i = count - 1; i >= 0; --i) {
-          const int64_t token = (first + i) * kernels::kChunkRows;
+          const int64_t token = (first + i) * sizes_.rows;
           const kernels::OutputRows gates = part(gate, item, partial_head(item), token, 0);
           const ChunkGradients gradients = {rows(dout, item, token),
                                             part(q, item, partial ? partial_head(item) : item.head, token, 0),
                                             part(k, item, partial ? partial_head(item) : item.head, token, 0),
                                             outputs(v, item, token, item.column),
                                             {static_cast<float*>(gates.numbers), gates.stride}};
-          rule.differentiate(chunk(item, first + i), gradients, states[i], states[i + 1], slope);
+          rule.differentiate(chunk(item, first + i, rows_kept), gradients, states[size_t(i)], slope);
         }
       }
       kernel_.write_rows(slope, sizes_.width, item.columns, outputs(slope_before, item, 0, item.column));
@@ -103,8 +112,13 @@ class RecurrenceRun {
 
   int64_t heads() const { return v_.heads(); }
   int64_t num_items() const { return heads() * blocks_; }
-  int64_t chunks() const { return (v_.tokens() + kernels::kChunkRows - 1) / kernels::kChunkRows; }
-  int64_t segments() const { return (chunks() + kSegment - 1) / kSegment; }
+  int64_t chunks() const { return (v_.tokens() + sizes_.rows - 1) / sizes_.rows; }
+  /// Chunks from one state that is kept to the next.
+  int64_t segment() const {
+    const int64_t tokens = sizes_.rows * 2 * (sizes_.width + block_);  // q, k, v and the output
+    return (state_size() + tokens - 1) / tokens;
+  }
+  int64_t segments() const { return (chunks() + segment() - 1) / segment(); }
   int64_t state_stride() const { return kernels::round_up_to(block_, 32); }
   int64_t state_size() const { return sizes_.width * state_stride(); }
   kernels::FloatRows state_rows(float* numbers) const { return {numbers, state_stride()}; }
@@ -153,10 +167,18 @@ class RecurrenceRun {
   }
   int64_t partial_head(const Item& item) const { return item.block * heads() + item.head; }
 
-  Chunk chunk(const Item& item, int64_t index) const {
-    const int64_t token = index * kernels::kChunkRows;
-    return {q_.rows(item.head, token), k_.rows(item.head, token), rows(v_, item, token),
-            gate_.rows(item.head, token), std::min(kernels::kChunkRows, v_.tokens() - token)};
+  static HeadTokens kept_rows(const at::Tensor& kept) {
+    return Rule::kKeepsRows && kept.defined() ? HeadTokens(kept) : HeadTokens();
+  }
+  Chunk chunk(const Item& item, int64_t index, const HeadTokens& kept) const {
+    const int64_t token = index * sizes_.rows;
+    const bool keeps = kept.tokens() > 0;
+    return {q_.rows(item.head, token),
+            k_.rows(item.head, token),
+            rows(v_, item, token),
+            gate_.rows(item.head, token),
+            std::min(sizes_.rows, v_.tokens() - token),
+            keeps ? outputs(kept, item, token, item.column) : kernels::OutputRows{}};
   }
 
   at::Tensor key_gradient(bool partial) const {
@@ -188,9 +210,9 @@ struct RecurrenceFunction : torch::autograd::Function<RecurrenceFunction<Rule>> 
                                                 const at::Tensor& gate, const at::Tensor& state,
                                                 double scale) {
     const RecurrenceRun<Rule> run(q, k, v, gate, scale);
-    const at::Tensor boundaries = run.new_boundaries();
-    const RecurrenceResult result = run.forward(state, boundaries);
-    context->save_for_backward({q, k, v, gate, boundaries});
+    const at::Tensor boundaries = run.new_boundaries(), kept = run.new_rows();
+    const RecurrenceResult result = run.forward(state, boundaries, kept);
+    context->save_for_backward({q, k, v, gate, boundaries, kept});
     context->saved_data["scale"] = scale;
     return {result.out, result.state};
   }
@@ -204,7 +226,7 @@ struct RecurrenceFunction : torch::autograd::Function<RecurrenceFunction<Rule>> 
     const at::Tensor state = incoming[1].defined()
                                  ? incoming[1]
                                  : at::zeros({v.size(0), v.size(1), k.size(3), v.size(3)}, gate.options());
-    auto gradients = run.backward(saved[4], out, state);
+    auto gradients = run.backward(saved[4], saved[5], out, state);
     gradients[3] = gradients[3].view(gate.sizes());
     gradients.emplace_back();
     return gradients;
@@ -215,7 +237,7 @@ template <class Rule>
 RecurrenceResult run_recurrence(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                 const at::Tensor& gate, const at::Tensor& state, double scale) {
   if (!needs_gradient(q, k, v, gate, state)) {
-    return RecurrenceRun<Rule>(q, k, v, gate, scale).forward(state, at::Tensor());
+    return RecurrenceRun<Rule>(q, k, v, gate, scale).forward(state, at::Tensor(), at::Tensor());
   }
   const auto results = RecurrenceFunction<Rule>::apply(q, k, v, gate, state, scale);
   return {results[0], results[1]};

@@ -17,24 +17,18 @@ namespace lact::ops::fused {
 namespace {
 
 using kernels::FloatRows;
-using kernels::kChunkRows;
+using kernels::kMostChunkRows;
+using kernels::Triangle;
 
-class SsdRule {
+class SsdRule : ChunkSpace {
  public:
+  static constexpr bool kKeepsRows = false;
+
   SsdRule(Bench& bench, const ChunkSizes& sizes)
-      : sizes_(sizes),
-        weights_(bench.matrix(kChunkRows, kChunkRows)),
-        slopes_(bench.matrix(kChunkRows, kChunkRows)),
-        values_(bench.matrix(kChunkRows, sizes.value_width)),
-        scaled_(bench.matrix(kChunkRows, sizes.value_width)),
-        tokens_(bench.matrix(kChunkRows, sizes.width)),
-        dq_(bench.matrix(kChunkRows, sizes.width)),
-        dk_(bench.matrix(kChunkRows, sizes.width)),
-        token_left_(bench, kChunkRows, std::max({sizes.width, sizes.value_width, kChunkRows})),
-        query_left_(bench, kChunkRows, sizes.width),
-        state_left_(bench, sizes.width, kChunkRows),
-        right_(bench, std::max({sizes.width, sizes.value_width, kChunkRows}),
-               std::max({sizes.width, sizes.value_width, kChunkRows})) {}
+      : ChunkSpace(bench, sizes),
+        scaled_(bench.matrix(sizes.rows, sizes.value_width)),
+        tokens_(bench.matrix(sizes.rows, sizes.width)),
+        query_left_(bench, sizes.rows, sizes.width) {}
 
   void read(const Chunk& in, FloatRows state, kernels::OutputRows out) {
     sum_up(in);
@@ -42,7 +36,7 @@ class SsdRule {
     right_.pack(state.read(), sizes_.width, sizes_.value_width).multiply(query_left_, values_);
     kernel_.scale_rows(values_, in.rows, sizes_.value_width, since_start_, values_);
     token_left_.pack(weights_.read(), in.rows, in.rows);
-    right_.pack(in.v, in.rows, sizes_.value_width).add_product(token_left_, values_);
+    right_.pack(in.v, in.rows, sizes_.value_width).add_product(token_left_, values_, 1, Triangle::lower);
     kernel_.write_rows(values_, in.rows, sizes_.value_width, out);
     add_tokens(in, state, state);
   }
@@ -52,13 +46,12 @@ class SsdRule {
     add_tokens(in, state, next);
   }
 
-  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows /*next*/,
-                     FloatRows slope) {
+  void differentiate(const Chunk& in, const ChunkGradients& to, FloatRows state, FloatRows slope) {
     const int64_t n = in.rows, width = sizes_.width, columns = sizes_.value_width;
     sum_up(in);
     weigh(in);
     token_left_.pack(to.out, n, columns);
-    right_.pack_transposed(in.v, columns, n).multiply(token_left_, slopes_);
+    right_.pack_transposed(in.v, columns, n).multiply_causal(token_left_, slopes_);
     begin_gate(in, state, slope);
     kernel_.decay_causal(slopes_, n, sums_);
 
@@ -66,7 +59,7 @@ class SsdRule {
     right_.pack(slope.read(), width, columns).multiply(token_left_, values_);
     kernel_.scale_rows(values_, n, columns, until_end_, values_);
     token_left_.pack_transposed(weights_.read(), n, n);
-    right_.pack(to.out, n, columns).add_product(token_left_, values_);
+    right_.pack(to.out, n, columns).add_product(token_left_, values_, 1, Triangle::upper);
     kernel_.write_rows(values_, n, columns, to.v);
 
     kernel_.read_rows(in.v, n, columns, until_end_, scaled_);
@@ -74,14 +67,14 @@ class SsdRule {
     right_.pack_transposed(slope.read(), columns, width).multiply(token_left_, dk_);
     add_to_gate(in.k, dk_, n, /*later=*/true);
     token_left_.pack_transposed(slopes_.read(), n, n);
-    right_.pack(in.q, n, width).add_product(token_left_, dk_);
+    right_.pack(in.q, n, width).add_product(token_left_, dk_, 1, Triangle::upper);
 
     kernel_.read_rows(to.out, n, columns, since_start_, scaled_);
     token_left_.pack(scaled_.read(), n, columns);
     right_.pack_transposed(state.read(), columns, width).multiply(token_left_, dq_);
     add_to_gate(in.q, dq_, n, /*later=*/false);
     token_left_.pack(slopes_.read(), n, n);
-    right_.pack(in.k, n, width).add_product(token_left_, dq_);
+    right_.pack(in.k, n, width).add_product(token_left_, dq_, 1, Triangle::lower);
 
     kernel_.write_rows(dq_, n, width, to.q);
     kernel_.write_rows(dk_, n, width, to.k);
@@ -107,7 +100,7 @@ class SsdRule {
   /// The weights A; the queries stay packed.
   void weigh(const Chunk& in) {
     query_left_.pack(in.q, in.rows, sizes_.width);
-    right_.pack_transposed(in.k, sizes_.width, in.rows).multiply(query_left_, weights_);
+    right_.pack_transposed(in.k, sizes_.width, in.rows).multiply_causal(query_left_, weights_);
     kernel_.decay_causal(weights_, in.rows, sums_);
   }
 
@@ -138,7 +131,7 @@ class SsdRule {
   /// What tokens give to the state behind the chunk (to all gates `later` than theirs), or take from that
   /// before it (all gates up to theirs).
   void add_to_gate(kernels::NumberRows x, FloatRows dx, int64_t rows, bool later) {
-    float by_token[kChunkRows] = {};
+    float by_token[kMostChunkRows] = {};
     kernel_.read_rows(x, rows, sizes_.width, nullptr, tokens_);
     kernel_.add_row_products(tokens_, dx, rows, sizes_.width, 1, by_token);
     double sum = 0;
@@ -150,13 +143,10 @@ class SsdRule {
     }
   }
 
-  const kernels::RecurrenceKernels& kernel_ = kernels::recurrence_kernels();
-  ChunkSizes sizes_;
-  FloatRows weights_, slopes_, values_, scaled_, tokens_, dq_, dk_;
-  LeftOperand token_left_, query_left_, state_left_;
-  RightOperand right_;
-  float sums_[kChunkRows], since_start_[kChunkRows], until_end_[kChunkRows], whole_ = 1;
-  double gate_[kChunkRows];  ///< gradients
+  FloatRows scaled_, tokens_;
+  LeftOperand query_left_;
+  float sums_[kMostChunkRows], since_start_[kMostChunkRows], until_end_[kMostChunkRows], whole_ = 1;
+  double gate_[kMostChunkRows];  ///< gradients
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ class HeadTokens {
         data_(static_cast<char*>(tensor_.data_ptr())) {}
 
   int64_t heads() const { return tensor_.size(0) * heads_; }  ///< of the whole batch
-  int64_t tokens() const { return tensor_.size(2); }
+  int64_t tokens() const { return tensor_.defined() ? tensor_.size(2) : 0; }
   int64_t width() const { return tensor_.size(3); }
   bool bf16() const { return bf16_; }
   int64_t stride() const { return tensor_.stride(2); }
