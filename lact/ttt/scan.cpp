@@ -63,6 +63,7 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
     if (restarts(schedule)) return documents::scan(rule, schedule, inputs, memory);
     if (features::fits(rule, schedule, inputs)) return features::scan(rule, schedule, inputs, memory);
     if (parallel::fits(rule, schedule)) return parallel::scan(rule, schedule, inputs, memory);
+    if (heads::fits(rule, schedule, inputs, memory)) return heads::scan(rule, schedule, inputs, memory);
     if (fused::fits(rule, schedule, inputs, memory)) return fused::scan(rule, schedule, inputs, memory);
   }
   return reference::scan(rule, schedule, inputs, memory);
