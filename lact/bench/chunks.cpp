@@ -33,11 +33,31 @@ Result measure(Session& session, const TttShape& shape) {
                             {"muon", shape.muon},
                             {"momentum", shape.momentum},
                             {"backward", true},
+                            {"network", shape.network},
                             {"form", "token_major"}}});
   }
   trial.work = ttt_token_work(shape, Pass::forward_backward);
   trial.limit = session.machine().limits.peak();
   return session.measure(trial);
+}
+
+/// LaCT by both rules and with linear fast weights, and the original TTT, whose heads are 64 channels wide,
+/// at the same model width. Tokens and chunk are still missing.
+std::vector<std::pair<std::string, TttShape>> regimes(bool quick) {
+  const int64_t heads = quick ? 1 : 4, width = quick ? 32 : 256;
+  const int64_t original_heads = quick ? 2 : 16, original_width = quick ? 16 : 64;
+  const auto lact = [&](bool muon, const char* network) {
+    return TttShape{heads, 0, 0, width, width, false, muon, 5, network};
+  };
+  const auto original = [&](int64_t multiple, const char* network) {
+    return TttShape{original_heads, 0,     0, original_width, multiple * original_width,
+                    false,          false, 5, network};
+  };
+  return {{"gradient descent", lact(false, "swiglu")},
+          {"Muon", lact(true, "swiglu")},
+          {"linear", lact(false, "linear")},
+          {"TTT-Linear", original(1, "ttt_linear")},
+          {"TTT-MLP", original(4, "ttt_mlp")}};
 }
 
 void add_point(eval::Series& series, int64_t chunk, const std::optional<double>& value) {
@@ -49,16 +69,15 @@ void add_point(eval::Series& series, int64_t chunk, const std::optional<double>&
 }  // namespace
 
 void bench_chunks(Session& session) {
-  const int64_t width = session.quick() ? 32 : 256, heads = session.quick() ? 1 : 4;
   const int64_t longest = session.quick() ? 64 : 4096;
   eval::Plot plot = {
       "Throughput against chunk size", "tokens of a chunk", "GFLOP/s of token products", {}, true, 0, {}};
-  for (const bool muon : {false, true}) {
-    const std::string rule = muon ? "Muon" : "gradient descent";
-    eval::Series ours = {"ours, " + rule, {}, {}}, bf16 = {"PyTorch bf16, " + rule, {}, {}, true};
-    eval::Series f32 = {"PyTorch f32, " + rule, {}, {}, true};
+  for (const auto& [name, regime] : regimes(session.quick())) {
+    eval::Series ours = {"ours, " + name, {}, {}}, bf16 = {"PyTorch bf16, " + name, {}, {}, true};
+    eval::Series f32 = {"PyTorch f32, " + name, {}, {}, true};
     for (int64_t chunk = 16; chunk <= longest; chunk *= 2) {
-      const TttShape shape = {heads, longest, chunk, width, width, false, muon};
+      TttShape shape = regime;
+      shape.tokens = longest, shape.chunk = chunk;
       if (!session.wants(shape.name() + " " + shape.rule())) continue;
       const Result row = measure(session, shape);
       const auto rate = throughput(shape, row.seconds);

@@ -25,7 +25,9 @@ std::string TttShape::name() const {
 }
 
 std::string TttShape::rule() const {
-  return momentum ? (muon ? "momentum+muon" : "momentum") : (muon ? "muon" : "gd");
+  if (original_ttt()) return network;
+  const std::string steps = momentum ? (muon ? "momentum+muon" : "momentum") : (muon ? "muon" : "gd");
+  return network == "swiglu" ? steps : network + " " + steps;
 }
 
 TttProblem::TttProblem(const TttShape& shape, at::ScalarType type) : shape_(shape) {
@@ -33,14 +35,16 @@ TttProblem::TttProblem(const TttShape& shape, at::ScalarType type) : shape_(shap
   update_.momentum = shape.momentum;
   update_.muon = shape.muon;
   update_.newton_schulz.steps = shape.newton_schulz_steps;
+  if (shape.original_ttt()) update_.norm_placement = ttt::NormPlacement::none;
   const auto tokens = [&](int64_t channels) { return at::randn({1, shape.heads, shape.tokens, channels}); };
   inputs_.q = leaf(ops::l2_normalize(tokens(shape.width), 1e-5).to(type));
   inputs_.k = leaf(ops::l2_normalize(tokens(shape.width), 1e-5).to(type));
   inputs_.v = leaf(tokens(shape.width).to(type));
-  for (const auto& matrix : ttt::network("swiglu").matrices(shape.width, shape.hidden, shape.width)) {
-    weights_.push_back(
-        leaf(at::randn({1, shape.heads, matrix.out, matrix.in}) / std::sqrt(double(matrix.in))));
-    inputs_.rates.push_back(leaf(tokens(1).abs() * 0.01));
+  for (const auto& matrix : shape.fast_weights().matrices(shape.width, shape.hidden, shape.width)) {
+    const std::vector<int64_t> sizes = {1, shape.heads, matrix.out, matrix.in};
+    weights_.push_back(leaf(matrix.initial ? at::full(sizes, *matrix.initial)
+                                           : at::randn(sizes) / std::sqrt(double(matrix.in))));
+    inputs_.rates.push_back(matrix.fixed ? at::Tensor() : leaf(tokens(1).abs() * 0.01));
   }
   if (shape.momentum) inputs_.beta = leaf(at::sigmoid(tokens(1)));
   cotangent_ = tokens(shape.width).to(type);
@@ -56,21 +60,27 @@ TttProblem::TttProblem(const TttProblem& other, int64_t heads, int64_t tokens, a
   inputs_.k = leaf(of_tokens(other.inputs_.k).to(type));
   inputs_.v = leaf(of_tokens(other.inputs_.v).to(type));
   for (const auto& weight : other.weights_) weights_.push_back(leaf(of_heads(weight)));
-  for (const auto& rate : other.inputs_.rates) inputs_.rates.push_back(leaf(of_tokens(rate)));
+  for (const auto& rate : other.inputs_.rates) {
+    inputs_.rates.push_back(rate.defined() ? leaf(of_tokens(rate)) : rate);
+  }
   if (other.inputs_.beta.defined()) inputs_.beta = leaf(of_tokens(other.inputs_.beta));
   cotangent_ = of_tokens(other.cotangent_).to(type).contiguous();
 }
 
 at::Tensor TttProblem::scan(bool recompute) const {
-  ttt::Memory memory = ttt::start_memory(update_, weights_);
-  return ttt::scan({ttt::network("swiglu"), ttt::loss("dot_product"), update_, recompute},
-                   ttt::block_causal_schedule(shape_.tokens, shape_.chunk), inputs_, memory);
+  const ttt::FastWeightRule rule = {shape_.fast_weights(),
+                                    ttt::loss(shape_.original_ttt() ? "squared_error" : "dot_product"),
+                                    update_, recompute};
+  ttt::Memory memory = ttt::start_memory(rule, weights_);
+  return ttt::scan(rule, ttt::block_causal_schedule(shape_.tokens, shape_.chunk), inputs_, memory);
 }
 
 std::vector<at::Tensor> TttProblem::leaves() const {
   std::vector<at::Tensor> all = {inputs_.q, inputs_.k, inputs_.v};
   all.insert(all.end(), weights_.begin(), weights_.end());
-  all.insert(all.end(), inputs_.rates.begin(), inputs_.rates.end());
+  for (const auto& rate : inputs_.rates) {
+    if (rate.defined()) all.push_back(rate);
+  }
   if (inputs_.beta.defined()) all.push_back(inputs_.beta);
   return all;
 }

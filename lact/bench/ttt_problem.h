@@ -17,9 +17,14 @@ struct TttShape {
   int64_t heads, tokens, chunk, width, hidden;
   bool momentum = false, muon = false;
   int64_t newton_schulz_steps = 5;
+  std::string network = "swiglu";  ///< without a hidden layer, `hidden` is the width
 
   std::string name() const;  ///< "4x2048 256x256", "16x32768/2048 384x384"
-  std::string rule() const;  ///< "gd", "muon", "momentum+muon"
+  std::string rule() const;  ///< "gd", "muon", "momentum+muon"; "linear gd", "ttt_mlp" of other networks
+
+  /// A network of the original TTT: squared error and no norms of rows, but one inside.
+  bool original_ttt() const { return network.starts_with("ttt_"); }
+  const ttt::FastWeightNetwork& fast_weights() const { return ttt::network(network); }
 };
 
 class TttProblem {

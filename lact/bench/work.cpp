@@ -6,13 +6,23 @@ namespace lact::bench {
 
 namespace {
 
-constexpr double kMatrices = 3;
+/// Those that multiply something: no biases and no norms.
+std::vector<ttt::MatrixShape> matrices_of(const TttShape& shape) {
+  std::vector<ttt::MatrixShape> matrices;
+  for (const auto& matrix : shape.fast_weights().matrices(shape.width, shape.hidden, shape.width)) {
+    if (!matrix.initial) matrices.push_back(matrix);
+  }
+  return matrices;
+}
 
 double newton_schulz_of_scan(const TttShape& shape, Pass pass) {
   if (!shape.muon) return 0;
   const double updates = double((shape.tokens + shape.chunk - 1) / shape.chunk);
-  return double(shape.heads) * updates * kMatrices *
-         newton_schulz_work(shape.hidden, shape.width, shape.newton_schulz_steps, pass);
+  double work = 0;
+  for (const auto& matrix : matrices_of(shape)) {
+    work += newton_schulz_work(matrix.out, matrix.in, shape.newton_schulz_steps, pass);
+  }
+  return double(shape.heads) * updates * work;
 }
 
 }  // namespace
@@ -24,8 +34,10 @@ double newton_schulz_work(int64_t rows, int64_t cols, int64_t steps, Pass pass) 
 }
 
 double ttt_token_work(const TttShape& shape, Pass pass) {
-  const double product = 2 * double(shape.width) * double(shape.hidden);
-  return (pass == Pass::forward ? 9 : 27) * product * double(shape.heads) * double(shape.tokens);
+  double elements = 0;
+  for (const auto& matrix : matrices_of(shape)) elements += double(matrix.out * matrix.in);
+  const double forward = 2 * (1 + shape.fast_weights().descent_passes()) * elements;
+  return (pass == Pass::forward ? 1 : 3) * forward * double(shape.heads) * double(shape.tokens);
 }
 
 double ttt_work(const TttShape& shape, Pass pass, bool recompute) {

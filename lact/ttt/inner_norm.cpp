@@ -8,8 +8,6 @@ namespace lact::ttt {
 
 namespace {
 
-constexpr double kEpsilon = 1e-6;
-
 struct Normed {
   at::Tensor value, inverse_deviation;
 };
@@ -17,7 +15,7 @@ struct Normed {
 Normed normed(const at::Tensor& z) {
   const at::Tensor wide = ops::at_least_float(z);
   const at::Tensor centred = wide - wide.mean(-1, /*keepdim=*/true);
-  const at::Tensor inverse = (centred.square().mean(-1, /*keepdim=*/true) + kEpsilon).rsqrt();
+  const at::Tensor inverse = (centred.square().mean(-1, /*keepdim=*/true) + InnerNorm::kEpsilon).rsqrt();
   return {centred * inverse, inverse};
 }
 

@@ -9,6 +9,7 @@ namespace lact::ttt {
 
 /// scale and shift [..., 1, D]; learned with the model and never written.
 struct InnerNorm {
+  static constexpr double kEpsilon = 1e-6;
   at::Tensor scale, shift;
 
   /// x + LN(z) for x, z [..., T, D], in the type of x.

@@ -11,11 +11,18 @@
 #include <string>
 #include <vector>
 
+namespace lact::ops::fused {
+class Bench;
+}
+
 namespace lact::ttt {
 
 namespace fused {
 class FastWeightPasses;
 struct NetworkSizes;
+class HeadPasses;
+struct HeadPassesOptions;
+using MakeHeadPasses = std::unique_ptr<HeadPasses> (*)(ops::fused::Bench&, const HeadPassesOptions&);
 }  // namespace fused
 
 /// One tensor per matrix of a network, in the network's order: weights [B, H, out, in], rates [B, H, T, 1 or
@@ -61,6 +68,10 @@ class FastWeightNetwork {
   /// The network's passes with a backward pass of their own, for processors; null if it has none: `apply` and
   /// `descent` are enough.
   virtual std::unique_ptr<fused::FastWeightPasses> passes(const fused::NetworkSizes& sizes, bool bf16) const;
+
+  /// The same for small chunks: what makes the passes over the tokens of one head (passes/head_passes.h);
+  /// null if there are none.
+  virtual fused::MakeHeadPasses head_passes() const { return nullptr; }
 };
 
 /// Throws a sentence that lists the known names.

@@ -28,4 +28,13 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
                 Memory& memory);
 }  // namespace linear_attention
 
+/// Small chunks: each worker runs the whole chunk loop of a head by itself, forward and back, so that a chunk
+/// costs its products and little else. Without Muon, pre-norm and anchor.
+namespace heads {
+bool fits(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+          const Memory& memory);
+at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const ScanInputs& inputs,
+                Memory& memory);
+}  // namespace heads
+
 }  // namespace lact::ttt

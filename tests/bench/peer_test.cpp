@@ -100,7 +100,10 @@ class RealPeer : public ::testing::Test {
 };
 
 TEST_F(RealPeer, ComputesTheSameScan) {
-  for (const TttShape& shape : {TttShape{2, 48, 48, 16, 24}, TttShape{2, 60, 24, 16, 16, true, true}}) {
+  for (const TttShape& shape : {TttShape{2, 48, 48, 16, 24}, TttShape{2, 60, 24, 16, 16, true, true},
+                                TttShape{2, 60, 24, 16, 16, true, true, 5, "linear"},
+                                TttShape{2, 60, 16, 16, 16, false, false, 5, "ttt_linear"},
+                                TttShape{2, 60, 16, 16, 64, false, false, 5, "ttt_mlp"}}) {
     const TttProblem problem(shape, at::kFloat);
     for (const char* form : {"official", "token_major"}) {
       expect_same({{"op", "ttt"},
@@ -112,6 +115,7 @@ TEST_F(RealPeer, ComputesTheSameScan) {
                    {"muon", shape.muon},
                    {"momentum", shape.momentum},
                    {"backward", true},
+                   {"network", shape.network},
                    {"form", form}},
                   problem.forward_backward(false));
     }

@@ -202,6 +202,12 @@ TEST(BenchWork, CountsWhatIsExecuted) {
   EXPECT_DOUBLE_EQ(ttt_work(gd, Pass::forward_backward, true), (54 + 10) * 8 * 16 * 200);
   const double step = 3 * 8 * 8 * 16 + 8 * 8 * 8;
   EXPECT_DOUBLE_EQ(ttt_work(muon, Pass::forward, false), 18 * 8 * 16 * 200 + 2 * 2 * 3 * 5 * step);
+  const TttShape linear = {2, 100, 50, 8, 8, false, true, 5, "linear"};
+  EXPECT_DOUBLE_EQ(ttt_token_work(linear, Pass::forward), 4 * 8 * 8 * 200);
+  EXPECT_DOUBLE_EQ(ttt_work(linear, Pass::forward, false) - ttt_token_work(linear, Pass::forward),
+                   2 * 2 * 5 * (4 * 8 * 8 * 8));
+  const TttShape mlp = {2, 100, 16, 8, 32, false, false, 5, "ttt_mlp"};
+  EXPECT_DOUBLE_EQ(ttt_token_work(mlp, Pass::forward_backward), 3 * 14 * 8 * 32 * 200);
 }
 
 }  // namespace

@@ -1,134 +1,30 @@
 // The fused scan against the reference form in float64: values, every gradient, the memory it leaves.
 #include <ATen/ATen.h>
-#include <torch/autograd.h>
 
 #include "cases/update_rules.h"
-#include "lact/ops/norms/norms.h"
-#include "lact/ttt/scan.h"
 #include "support/errors.h"
-#include "support/gradients.h"
 #include "support/instruction_sets.h"
 #include "support/watched_memory.h"
+#include "ttt/scan_comparison.h"
 
 namespace lact::ttt {
 namespace {
 
 using cases::rules;
-using lact::testing::difference;
 
-struct Case {
-  std::string network = "swiglu";
-  int64_t batch = 2, heads = 3, tokens = 100, chunk = 40, in = 24, hidden = 40, out = 24;
-  double rate = 0.3, scale = 1;
-  Schedule schedule = {};
-  std::string loss = "dot_product";
-};
+using testing::Case;
+using testing::FusedProblem;
+using testing::make;
+using testing::Result;
 
-struct FusedProblem {
-  Matrices weights;
-  ScanInputs inputs;
-  Schedule schedule;
-  at::Tensor weighting;
-
-  /// The tensors that want gradients, with names.
-  std::vector<std::pair<std::string, at::Tensor*>> named() {
-    std::vector<std::pair<std::string, at::Tensor*>> all = {
-        {"q", &inputs.q}, {"k", &inputs.k}, {"v", &inputs.v}};
-    for (size_t i = 0; i < weights.size(); ++i) {
-      all.emplace_back("weight " + std::to_string(i), &weights[i]);
-      all.emplace_back("rate " + std::to_string(i), &inputs.rates[i]);
-    }
-    if (inputs.beta.defined()) all.emplace_back("beta", &inputs.beta);
-    return all;
-  }
-};
-
-/// Numbers that bfloat16 holds exactly, so that both precisions start from the same.
-at::Tensor rounded(const at::Tensor& x) { return x.to(at::kBFloat16).to(at::kDouble); }
-
-FusedProblem make(const Case& c, bool momentum) {
-  at::manual_seed(5);
-  FusedProblem p;
-  const auto tokens = [&](int64_t width) {
-    return at::randn({c.batch, c.heads, c.tokens, width}, at::kDouble);
-  };
-  p.inputs.q = rounded(ops::l2_normalize(tokens(c.in), 1e-5));
-  p.inputs.k = rounded(ops::l2_normalize(tokens(c.in), 1e-5));
-  p.inputs.v = rounded(tokens(c.out) * c.scale);
-  for (const auto& shape : network(c.network).matrices(c.in, c.hidden, c.out)) {
-    p.weights.push_back(rounded(at::randn({c.batch, c.heads, shape.out, shape.in}, at::kDouble) /
-                                std::sqrt(double(shape.in))));
-    p.inputs.rates.push_back(rounded(at::rand({c.batch, c.heads, c.tokens, 1}, at::kDouble) * c.rate));
-  }
-  if (momentum) p.inputs.beta = rounded(at::rand({c.batch, c.heads, c.tokens, 1}, at::kDouble));
-  p.schedule = c.schedule.empty() ? shifted_schedule(c.tokens, c.chunk) : c.schedule;
-  p.weighting = at::randn({c.batch, c.heads, c.tokens, c.out}, at::kDouble);
-  return p;
-}
-
-struct Result {
-  at::Tensor out;
-  std::vector<at::Tensor> gradients;
-  Memory memory;
-};
-
-/// Runs one form of the scan in the given type of tokens and returns the output and all gradients.
-Result run(const Case& c, FusedProblem p, const UpdateRule& rule, at::ScalarType type, bool fused_form,
-           bool recompute, bool use_memory = false) {
-  const auto matrix_type = type == at::kDouble ? at::kDouble : at::kFloat;
-  for (auto& [name, tensor] : p.named()) {
-    const bool token = name == "q" || name == "k" || name == "v";
-    *tensor = tensor->to(token ? type : matrix_type).detach().requires_grad_(true);
-  }
-  const FastWeightRule whole = {network(c.network), loss(c.loss), rule, recompute};
-  Result result;
-  result.memory = start_memory(rule, p.weights);
-  if (fused_form) {
-    EXPECT_TRUE(fused::fits(whole, p.schedule, p.inputs, result.memory));
-  }
-  result.out = fused_form ? fused::scan(whole, p.schedule, p.inputs, result.memory)
-                          : reference::scan(whole, p.schedule, p.inputs, result.memory);
-  at::Tensor total = (result.out.to(at::kDouble) * p.weighting).sum();
-  if (use_memory) {
-    at::manual_seed(8);
-    for (const auto* group : {&result.memory.weights, &result.memory.momentum, &result.memory.accumulated}) {
-      for (const auto& m : *group)
-        total = total + (m.to(at::kDouble) * at::randn(m.sizes(), at::kDouble)).sum();
-    }
-  }
-  total.backward();
-  for (auto& [name, tensor] : p.named()) {
-    result.gradients.push_back(tensor->grad().defined() ? tensor->grad() : at::zeros_like(*tensor));
-  }
-  return result;
-}
-
-/// |a - b| / |b|: single elements of a bfloat16 result may be far off where Muon lifts small singular values.
-double distance(const at::Tensor& a, const at::Tensor& b) {
-  const double scale = b.to(at::kDouble).norm().item<double>();
-  return (a.to(at::kDouble) - b.to(at::kDouble)).norm().item<double>() / (scale > 0 ? scale : 1);
-}
+constexpr testing::Form kFused = {fused::fits, fused::scan};
 
 void expect_same(const Case& c, const UpdateRule& rule, at::ScalarType type, double tolerance,
                  bool recompute = false, bool use_memory = false) {
-  FusedProblem p = make(c, rule.momentum);
-  const Result wanted = run(c, p, rule, at::kDouble, false, false, use_memory);
-  const Result found = run(c, p, rule, type, true, recompute, use_memory);
-  EXPECT_EQ(found.out.scalar_type(), type);
-  const auto error = type == at::kBFloat16 ? distance : difference;
-  EXPECT_LT(error(found.out, wanted.out), tolerance) << "output";
-  const auto names = p.named();
-  for (size_t i = 0; i < names.size(); ++i) {
-    EXPECT_LT(error(found.gradients[i], wanted.gradients[i]), tolerance) << "gradient of " << names[i].first;
-  }
-  for (size_t i = 0; i < wanted.memory.weights.size(); ++i) {
-    EXPECT_LT(error(found.memory.weights[i], wanted.memory.weights[i]), tolerance) << "memory " << i;
-  }
-  for (size_t i = 0; i < wanted.memory.anchor.size(); ++i) {
-    EXPECT_LT(error(found.memory.anchor[i], wanted.memory.anchor[i]), tolerance) << "anchor " << i;
-    EXPECT_LT(error(found.memory.importance[i], wanted.memory.importance[i]), 2 * tolerance)
-        << "importance " << i;
-  }
+  testing::expect_same(kFused, c, rule, type, tolerance, recompute, use_memory);
+}
+Result run_fused(const Case& c, const UpdateRule& rule) {
+  return testing::run(c, make(c, rule), rule, at::kFloat, &kFused, false);
 }
 
 /// What a rule can do besides momentum, Muon and norms.
@@ -284,8 +180,7 @@ TEST_P(FusedScan, HugeTinyAndZeroValues) {
     SCOPED_TRACE(scale);
     Case c;
     c.scale = scale;
-    FusedProblem p = make(c, false);
-    const Result found = run(c, p, rule, at::kFloat, true, false);
+    const Result found = run_fused(c, rule);
     EXPECT_TRUE(at::isfinite(found.out).all().item<bool>());
     for (const auto& gradient : found.gradients) EXPECT_TRUE(at::isfinite(gradient).all().item<bool>());
   }
@@ -294,9 +189,9 @@ TEST_P(FusedScan, HugeTinyAndZeroValues) {
 TEST(FusedScanInputs, ViewsOfAProjectionNeedNoCopy) {
   // q, k, v as the layer makes them: heads cut out of one [B, T, 3 H D].
   const Case c;
-  FusedProblem p = make(c, false);
   const UpdateRule rule;
-  const Result wanted = run(c, p, rule, at::kFloat, true, false);
+  FusedProblem p = make(c, rule);
+  const Result wanted = run_fused(c, rule);
   at::Tensor joined = at::empty({c.batch, c.tokens, 3, c.heads, c.in});
   const std::array<at::Tensor, 3> parts = {p.inputs.q, p.inputs.k, p.inputs.v};
   for (int64_t i = 0; i < 3; ++i) joined.select(2, i).copy_(parts[size_t(i)].transpose(1, 2));
@@ -315,9 +210,9 @@ TEST(FusedScanInputs, SameBitsEveryTime) {
   UpdateRule rule;
   rule.momentum = rule.muon = true;
   const Case c = {.tokens = 777, .chunk = 600, .in = 40, .hidden = 72, .out = 40};
-  const Result first = run(c, make(c, true), rule, at::kFloat, true, false);
+  const Result first = run_fused(c, rule);
   for (int i = 0; i < 3; ++i) {
-    const Result again = run(c, make(c, true), rule, at::kFloat, true, false);
+    const Result again = run_fused(c, rule);
     EXPECT_TRUE(at::equal(again.out, first.out));
     for (size_t g = 0; g < first.gradients.size(); ++g) {
       EXPECT_TRUE(at::equal(again.gradients[g], first.gradients[g])) << g;
@@ -327,7 +222,7 @@ TEST(FusedScanInputs, SameBitsEveryTime) {
 
 TEST(FusedScanInputs, LeavesWhatItDoesNotKnowToTheReference) {
   const Case c;
-  const FusedProblem p = make(c, false);
+  const FusedProblem p = make(c, {});
   const auto fits = [&](ScanInputs inputs, const FastWeightRule& rule, at::ScalarType type) {
     for (auto* x : {&inputs.q, &inputs.k, &inputs.v}) *x = x->to(type);
     Matrices weights;
@@ -353,7 +248,7 @@ TEST(FusedScanInputs, LeavesWhatItDoesNotKnowToTheReference) {
 
 TEST(FusedScanInputs, ASecondBackwardPassIsRefused) {
   const Case c;
-  FusedProblem p = make(c, false);
+  FusedProblem p = make(c, {});
   for (auto& [name, tensor] : p.named()) *tensor = tensor->to(at::kFloat).requires_grad_(true);
   Memory memory = start_memory({}, p.weights);
   const at::Tensor out =

@@ -2,6 +2,7 @@
 // error this is their loss |LN(W k + b) - (v - k)|². The norm's scale and shift are learned with the model.
 #include "lact/ttt/inner_norm.h"
 #include "lact/ttt/network.h"
+#include "lact/ttt/passes/head_passes.h"
 
 namespace lact::ttt {
 
@@ -31,6 +32,8 @@ class TttLinear final : public FastWeightNetwork {
 
   // W k and the sum of outer products.
   double descent_passes() const override { return 2; }
+
+  fused::MakeHeadPasses head_passes() const override { return fused::ttt_linear_passes; }
 
  private:
   static InnerNorm norm(const Matrices& m) { return {m.at(2), m.at(3)}; }

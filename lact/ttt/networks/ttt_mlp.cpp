@@ -6,6 +6,7 @@
 #include "lact/ops/activations/activations.h"
 #include "lact/ttt/inner_norm.h"
 #include "lact/ttt/network.h"
+#include "lact/ttt/passes/head_passes.h"
 
 namespace lact::ttt {
 
@@ -56,6 +57,8 @@ class TttMlp final : public FastWeightNetwork {
 
   // Both products forward, one back, two sums of outer products, over two matrices.
   double descent_passes() const override { return 2.5; }
+
+  fused::MakeHeadPasses head_passes() const override { return fused::ttt_mlp_passes; }
 
  private:
   static InnerNorm norm(const Matrices& m) { return {m.at(kScale), m.at(kShift)}; }
