@@ -3,11 +3,12 @@ cmake_minimum_required(VERSION 3.25)
 
 set(base "base")
 set(kernels "kernels")
+set(parallel "parallel;base")
 set(ops "ops;base;kernels")
 set(ttt "ttt;${ops}")
 set(nn "nn;ops;base")
 set(mixers "mixers;nn;${ttt}")
-set(models "models;${mixers};io")
+set(models "models;${mixers};io;parallel")
 set(io "io;base;ops")
 set(data "data;io;base;ops")
 set(train "train;base;ops;nn;io;kernels")
@@ -17,7 +18,7 @@ set(tasks "tasks;${models};data;train;eval;serve")
 set(bench "bench;${tasks}")
 set(golden "golden;${tasks}")
 set(cli "cli;bench;golden;${tasks}")
-set(folders base kernels ops ttt nn mixers models io data train eval serve tasks bench golden cli)
+set(folders base kernels parallel ops ttt nn mixers models io data train eval serve tasks bench golden cli)
 
 # lact/base/ is a closed list: what is true of any program, and only that. A new file belongs almost always elsewhere.
 set(base_files data_folder error fnv format interrupt json_text log memory_use one_sentence options out_of_memory profile
