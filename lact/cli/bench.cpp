@@ -84,7 +84,10 @@ const std::vector<Area>& areas() {
       {"plan", "Whether `lact plan` is right about this machine: training steps, predicted and measured",
        "Memory is all that model, optimizer and two steps take beyond what was resident before. The "
        "prediction knows\n"
-       "this machine by the profile of one small model, measured at the start for each type.",
+       "this machine by the profile of one small model, measured at the start for each type. With --threads "
+       "1, "
+       "turns of\n"
+       "other programs do not count.",
        bench::bench_plan},
       {"profile", "Where a training step goes, part by part",
        "Counted: the model's own operations of each part; the backward pass twice those of the forward pass.",

@@ -18,8 +18,8 @@ namespace {
 
 constexpr size_t kMostSuggestions = 8;
 
-std::string milliseconds(double seconds) {
-  return seconds < 10 ? fmt::format("{:.2f} ms", 1e3 * seconds) : fmt::format("{:.1f} s", seconds);
+std::string time_text(double seconds) {
+  return seconds < 1 ? fmt::format("{:.2f} ms", 1e3 * seconds) : fmt::format("{:.2f} s", seconds);
 }
 
 std::string or_dash(double value, const std::string& text) { return value == 0 ? "-" : text; }
@@ -34,10 +34,11 @@ std::string work_table(const Workload& workload, const Machine& machine, const P
   std::string text = fmt::format("{:<34}{:>10}{:>12}{:>8}{:>12}{:>8}\n", "work of a rank", "FLOPs",
                                  "elementwise", "share", "time", "");
   for (const PartTime& part : prediction.work) {
+    if (part.seconds == 0) continue;
     const std::string share =
         part.flops == 0 ? "-" : percent(machine.shares(workload.sizes.bf16).of(part.kind));
     text += fmt::format("{:<34}{:>10}{:>12}{:>8}{:>12}{:>8}\n", part.name, flops_text(part.flops),
-                        bytes_text(part.bytes), share, milliseconds(part.seconds),
+                        bytes_text(part.bytes), share, time_text(part.seconds),
                         percent(part.seconds / prediction.seconds));
   }
   return text;
@@ -50,11 +51,11 @@ std::string traffic_table(const Prediction& prediction) {
   for (const auto& part : prediction.traffic) {
     text +=
         fmt::format("{:<34}{:>10}{:>12}{:>8.0f}{:>12}{:>8}\n", part.name, part.axis, format_bytes(part.sent),
-                    part.calls, milliseconds(part.seconds), percent(part.seconds / prediction.seconds));
+                    part.calls, time_text(part.seconds), percent(part.seconds / prediction.seconds));
   }
   if (prediction.hidden > 0)
     text += fmt::format("{:<34}{:>10}{:>12}{:>8}{:>12}\n", "hidden behind the backward pass", "data", "", "",
-                        "-" + milliseconds(prediction.hidden));
+                        "-" + time_text(prediction.hidden));
   return text;
 }
 
@@ -117,17 +118,19 @@ std::string plan_report(const std::string& name, const Workload& workload, const
                         const Prediction& prediction) {
   const Arrangement& arrangement = prediction.arrangement;
   const auto ranks = double(arrangement.mesh.ranks());
-  std::string text =
-      fmt::format("{}, {} parameters: {}\n{} micro-batch{} of {} {}; {}\n{} ranks ({}), each one of: {}\n\n",
-                  name, human(workload.parameters), settings_text(workload, arrangement),
-                  arrangement.micro_batches(), arrangement.micro_batches() == 1 ? "" : "es",
-                  arrangement.batch, workload.text, format_count(prediction.tokens) + " tokens in all",
-                  arrangement.mesh.ranks(), parallel::to_string(arrangement.mesh), machine.name);
+  const int64_t batches = arrangement.micro_batches(), count = arrangement.mesh.ranks();
+  std::string text = fmt::format("{}, {} parameters: {}\n", name, human(workload.parameters),
+                                 settings_text(workload, arrangement));
+  text +=
+      fmt::format("{} micro-batch{} of size {}, {}; {} tokens in all\n", batches, batches == 1 ? "" : "es",
+                  arrangement.batch, workload.text, format_count(prediction.tokens));
+  text += fmt::format("{} rank{} ({}), each one of: {}\n\n", count, count == 1 ? "" : "s",
+                      parallel::to_string(arrangement.mesh), machine.name);
   text += work_table(workload, machine, prediction) + traffic_table(prediction) +
           memory_table(machine, prediction);
   const char* unit = workload.sizes.pass == Pass::train ? "step" : "pass";
   text += fmt::format("\n{:<34}{:>10}   {} tokens/s, {} per rank\n", std::string("time of a ") + unit,
-                      milliseconds(prediction.seconds), format_count(prediction.tokens_per_second()),
+                      time_text(prediction.seconds), format_count(prediction.tokens_per_second()),
                       format_count(prediction.tokens_per_second() / ranks));
   text +=
       fmt::format("{:<34}{:>10}   {} of the peak\n", "operations of a rank", human(prediction.flops(), " G"),
@@ -182,7 +185,7 @@ std::string suggestions_report(const Workload& workload, const Machine& machine,
     const Prediction& one = all[i];
     text += fmt::format("{:<34}{:>11}{:>12}{:>12}{:>12}{:>12}{}\n", parallel::to_string(one.arrangement.mesh),
                         options::word_of(one.arrangement.recompute), options::word_of(one.arrangement.shard),
-                        format_bytes(one.memory.peak()), milliseconds(one.seconds),
+                        format_bytes(one.memory.peak()), time_text(one.seconds),
                         format_count(one.tokens_per_second()), one.fits ? "" : "  does not fit");
   }
   if (!all.front().fits) {

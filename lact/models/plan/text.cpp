@@ -53,11 +53,12 @@ Workload text_workload(const LmConfig& config, const Sizes& sizes) {
                  trains ? kFloatBytes * vocabulary * width : 0, 1},
                 {"head and loss", Kind::products, 2 * width * vocabulary * decoded,
                  decoded * (2 * width + 3 * vocabulary) * type, kFloatBytes * vocabulary * width}};
-  // Last norm's input and output, their gradient; logits are made a stretch at a time, beside the matrix in
-  // the compute type and its gradient.
+  // Last norm's input and output, their gradient; logits a stretch at a time, beside the matrix in the
+  // compute type and its gradient.
+  constexpr double kMostLogits = 1 << 24;
   all.other_kept = 3 * length * width * type;
-  all.other_transient =
-      trains ? vocabulary * width * (kFloatBytes + (sizes.bf16 ? type : 0)) : vocabulary * kFloatBytes;
+  all.other_transient = std::min(decoded * vocabulary, kMostLogits) * type;
+  if (trains) all.other_transient += vocabulary * width * (kFloatBytes + (sizes.bf16 ? type : 0));
   all.parameters = double(cost.total().parameters);
   return all;
 }

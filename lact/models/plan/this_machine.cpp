@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include "lact/base/memory_use.h"
@@ -17,6 +16,7 @@
 #include "lact/models/lm/model.h"
 #include "lact/models/plan/loopback.h"
 #include "lact/models/plan/prediction.h"
+#include "lact/models/plan/stopwatch.h"
 #include "lact/ops/dispatch/limits.h"
 
 namespace lact::models::plan {
@@ -38,7 +38,7 @@ LmConfig probe_config() {
 
 using Seconds = std::map<std::string, double>;  // of a step, by part; "" is the whole
 
-/// Of the fastest of some steps.
+/// The least of some steps, part by part: what disturbs the machine lasts for some of them only.
 Seconds measured_step(const LmConfig& config, bool bf16, int64_t tokens, int repeats) {
   LanguageModel model(config);
   model.set_compute_type(bf16 ? at::kBFloat16 : at::kFloat);
@@ -47,15 +47,16 @@ Seconds measured_step(const LmConfig& config, bool bf16, int64_t tokens, int rep
   for (int i = 0; i < repeats + 1; ++i) {
     for (auto& parameter : model.parameters()) parameter.mutable_grad() = at::Tensor();
     profile::start();
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     next_token_losses(model, model.hidden(ids.narrow(1, 0, tokens)), ids.narrow(1, 1, tokens))
         .mean()
         .backward();
-    const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = watch.seconds(), own = seconds / watch.wall();
     Seconds parts;
-    for (const auto& part : profile::stop()) parts[part.name] = part.forward + part.backward;
-    parts[""] = whole;
-    if (i == 0 || (i == 1 || whole < best[""])) best = std::move(parts);  // the first one warms up
+    for (const auto& part : profile::stop()) parts[part.name] = own * (part.forward + part.backward);
+    parts[""] = seconds;
+    if (i <= 1) best = parts;  // the first one warms up
+    for (const auto& [name, took] : parts) best[name] = std::min(best[name], took);
   }
   return best;
 }
