@@ -23,7 +23,7 @@ namespace lact::models::plan {
 
 namespace {
 
-constexpr int64_t kTokens = 2048, kFewTokens = 32;
+constexpr int64_t kTokens = 1024, kFewTokens = 32;
 
 LmConfig probe_config() {
   LmConfig config;

@@ -33,7 +33,7 @@ Workload views_workload(const NvsConfig& config, const Sizes& sizes) {
   if (config.mixer.has(MixerKind::mamba2)) all.heads.push_back({"Mamba-2 heads", config.mamba2.num_heads});
 
   Tokens tokens;
-  tokens.all = all.tokens + registers;
+  tokens.all = all.tokens + (renders ? 0 : registers);  // a scene that was read holds them
   tokens.written = renders ? 0 : inputs * per_view;
   tokens.updates = renders ? 0 : 1;
   tokens.window_pairs = all.tokens * per_view;
