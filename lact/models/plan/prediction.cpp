@@ -31,15 +31,18 @@ struct Adding {
   Times add(std::vector<PartTime>& parts, const WorkPart& part, double times, double batches, double share,
             bool in_block) const {
     const bool trains = workload.sizes.pass == Pass::train, bf16 = workload.sizes.bf16;
-    const double passes =
-        trains ? 1 + part.backward + (in_block ? repeated(part, arrangement.recompute) : 0) : 1;
-    const double flops = part.flops * share * times,
-                 bytes = part.bytes * share * times + part.weights * batches;
+    const Repeated again = in_block ? repeated(part, arrangement.recompute) : Repeated();
+    const double passes = trains ? 1 + part.backward : 1, flops = part.flops * share * times;
+    const double bytes = part.bytes * share * times, weights = part.weights * batches;
+    const double more_flops = trains ? again.products * flops : 0;
+    const double more_bytes = trains ? again.elementwise * bytes + again.products * weights : 0;
     const double speed = machine.peak(bf16) * machine.shares(bf16).of(part.kind);
-    const double forward = flops / speed + bytes / machine.stream;
-    PartTime& all = named(parts, part.name, part.kind);
-    all.flops += passes * flops, all.bytes += passes * bytes, all.seconds += passes * forward;
-    return {forward, passes * forward};
+    const double forward = flops / speed + (bytes + weights) / machine.stream;
+    const double all = passes * forward + more_flops / speed + more_bytes / machine.stream;
+    PartTime& sum = named(parts, part.name, part.kind);
+    sum.flops += passes * flops + more_flops, sum.bytes += passes * (bytes + weights) + more_bytes;
+    sum.seconds += all;
+    return {forward, all};
   }
 };
 
@@ -68,18 +71,18 @@ double Prediction::overhead(const std::string& axis) const {
   return own / compute;
 }
 
-double repeated(const WorkPart& part, nn::Recompute recompute) {
+Repeated repeated(const WorkPart& part, nn::Recompute recompute) {
   switch (recompute) {
     case nn::Recompute::none:
-      return 0;
+      return {};
     case nn::Recompute::cheap:
-      return part.flops == 0 ? 1 : 0;
+      return {0, 1};
     case nn::Recompute::memory:
-      return part.flops == 0 ? 1 : part.again;
+      return {part.again, 1};
     case nn::Recompute::blocks:
-      return 1;
+      return {1, 1};
   }
-  return 0;
+  return {};
 }
 
 void check_mesh(const Workload& workload, const Arrangement& arrangement) {

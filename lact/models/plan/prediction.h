@@ -91,6 +91,9 @@ std::vector<Collective> traffic_of(const Workload& workload, const Machine& mach
                                    const Arrangement& arrangement);
 
 /// Times that the forward pass of a part runs again for the backward pass.
-double repeated(const WorkPart& part, nn::Recompute recompute);
+struct Repeated {
+  double products = 0, elementwise = 0;
+};
+Repeated repeated(const WorkPart& part, nn::Recompute recompute);
 
 }  // namespace lact::models::plan
