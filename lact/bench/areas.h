@@ -27,6 +27,7 @@ void bench_video(Session& session);
 void bench_chunks(Session& session);
 void bench_mixers(Session& session);
 void bench_million(Session& session);
+void bench_plan(Session& session);
 void bench_profile(Session& session, const MakeTrainStep& make_step);
 
 }  // namespace lact::bench

@@ -81,6 +81,14 @@ const std::vector<Area>& areas() {
        bench::bench_mixers, true},
       {"million", "One layer over 1,048,576 tokens in one chunk, forward and backward, with its memory",
        "Counted: as ttt, and the projections.", bench::bench_million},
+      {"plan", "Whether `lact plan` is right about this machine: training steps, predicted and measured",
+       "Memory is all that model, optimizer and two steps take beyond what was resident before. The "
+       "prediction knows\n"
+       "this machine by the profile of one small model, measured at the start for each type. With --threads "
+       "1, "
+       "turns of\n"
+       "other programs do not count.",
+       bench::bench_plan},
       {"profile", "Where a training step goes, part by part",
        "Counted: the model's own operations of each part; the backward pass twice those of the forward pass.",
        [](bench::Session& session) { bench::bench_profile(session, make_train_step); }}};

@@ -13,9 +13,10 @@ constexpr Limits kSeconds = {1, 1e6};
 }  // namespace
 
 void add_rank_options(CLI::App& verb, RankOptions& ranks) {
-  verb.add_option("--mesh", ranks.mesh,
-                  "How the processes of a launcher share the work, such as data=2,context=2,tensor=2: copies of "
-                  "the model with other batches, tokens of every chunk, heads; without it all are copies")
+  verb.add_option(
+          "--mesh", ranks.mesh,
+          "How the processes of a launcher share the work, such as data=2,context=2,tensor=2: copies of "
+          "the model with other batches, tokens of every chunk, heads; without it all are copies")
       ->group("Several processes");
   add_number(verb, "--timeout", ranks.timeout, "Seconds after which a process that is not heard of is lost",
              kSeconds)

@@ -88,7 +88,8 @@ void share_batches(train::TrainOptions& training, const parallel::World& world) 
 int finish_training(const train::TrainResult& result, const std::string& verb, const train::RunOptions& run) {
   const bool speaks = run.world.all.rank() == 0;
   if (!result.finished) {
-    if (speaks) log::info("stopped after step {}; go on with: lact {} --resume {}", result.step, verb, run.folder);
+    if (speaks)
+      log::info("stopped after step {}; go on with: lact {} --resume {}", result.step, verb, run.folder);
     return kExitInterrupted;
   }
   if (!speaks) return 0;

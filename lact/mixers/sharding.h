@@ -1,7 +1,7 @@
 // One sequence whose tokens are shared out among ranks: of every range that a schedule writes or reads, each
 // rank holds a part (paper algorithm 3), so that all have work at every step. What treats each token alone
-// needs to know nothing of it. A mixer sees, along the tensor axis, all tokens of these ranks for its share of
-// the heads (algorithm 4), and moves the rest along the context axis.
+// needs to know nothing of it. A mixer sees, along the tensor axis, all tokens of these ranks for its share
+// of the heads (algorithm 4), and moves the rest along the context axis.
 #pragma once
 
 #include <vector>
@@ -39,7 +39,8 @@ class Sharding {
   at::Tensor to_tokens(const at::Tensor& heads, const char* what) const;
   /// x [B, T of this rank, ...]: the tokens that this rank needs, in their order. `needed`: for each rank of
   /// the sequence, sorted disjoint ranges.
-  at::Tensor fetch(const at::Tensor& x, const std::vector<std::vector<Range>>& needed, const char* what) const;
+  at::Tensor fetch(const at::Tensor& x, const std::vector<std::vector<Range>>& needed,
+                   const char* what) const;
   const std::vector<std::vector<Range>>& of_shards() const { return shards_; }
 
   /// The share of this rank of something that is there for every head, along `dim`.
@@ -47,7 +48,8 @@ class Sharding {
 
   /// x [B, T of the context rank, ...] along the context axis: the tokens that this rank needs, in their
   /// order. `needed`: for each rank of the axis, sorted disjoint ranges.
-  at::Tensor bring(const at::Tensor& x, const std::vector<std::vector<Range>>& needed, const char* what) const;
+  at::Tensor bring(const at::Tensor& x, const std::vector<std::vector<Range>>& needed,
+                   const char* what) const;
 
  private:
   at::Tensor moved(const at::Tensor& rows, const parallel::Group& group,
@@ -61,8 +63,8 @@ class Sharding {
   std::vector<std::vector<Range>> tensors_;  ///< of the ranks on this rank's tensor axis
 };
 
-/// The layout of this rank's tokens. Its schedule and window are of the whole's structure: `sharding` says who
-/// holds what. The layout itself if there is one rank.
+/// The layout of this rank's tokens. Its schedule and window are of the whole's structure: `sharding` says
+/// who holds what. The layout itself if there is one rank.
 SequenceLayout share_out(const SequenceLayout& whole, const parallel::World& world);
 
 /// The parts of `ranges` (sorted, disjoint) that lie in `others` (likewise).

@@ -27,10 +27,9 @@ class C10dTransport : public Transport {
     const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
     attempt("connecting", [&] {
       options->devices.push_back(
-          interface != nullptr ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
-          : rendezvous.device.empty()
-              ? c10d::ProcessGroupGloo::createDefaultDevice()
-              : c10d::ProcessGroupGloo::createDeviceForHostname(rendezvous.device));
+          interface != nullptr        ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
+          : rendezvous.device.empty() ? c10d::ProcessGroupGloo::createDefaultDevice()
+                                      : c10d::ProcessGroupGloo::createDeviceForHostname(rendezvous.device));
       const auto store = c10::make_intrusive<c10d::PrefixStore>(name_, rendezvous.store);
       group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store, int(rank_), int(members_.size()), options);
     });
@@ -94,7 +93,8 @@ class C10dTransport : public Transport {
     } catch (const std::exception&) {
       return fmt::format("rank 0, where the ranks meet, is gone ({})", reason);
     }
-    if (missing.empty()) return fmt::format("the connection between ranks {} broke ({})", fmt::join(members_, ", "), reason);
+    if (missing.empty())
+      return fmt::format("the connection between ranks {} broke ({})", fmt::join(members_, ", "), reason);
     return fmt::format("rank {} {} gone or stuck ({})", fmt::join(missing, " and rank "),
                        missing.size() == 1 ? "is" : "are", reason);
   }

@@ -16,8 +16,8 @@ namespace lact::parallel {
 /// What the groups of a rank share: the store where they meet, and the names of ranks in the job.
 struct Rendezvous {
   c10::intrusive_ptr<c10d::Store> store;
-  int64_t rank = 0;        ///< in the job
-  std::string device;      ///< host name or address of the interface that connections use; "" asks the system
+  int64_t rank = 0;    ///< in the job
+  std::string device;  ///< host name or address of the interface that connections use; "" asks the system
   std::chrono::milliseconds timeout;
 };
 

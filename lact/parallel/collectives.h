@@ -17,8 +17,8 @@ at::Tensor sum(const at::Tensor& x, const Group& group, const char* what);
 at::Tensor exchange(const at::Tensor& x, const std::vector<int64_t>& to, const std::vector<int64_t>& from,
                     const Group& group, const char* what);
 
-/// x, whose backward pass also goes through `others`, with nothing to tell them: a rank that does not use what
-/// an exchange brought still has to take part in the way back.
+/// x, whose backward pass also goes through `others`, with nothing to tell them: a rank that does not use
+/// what an exchange brought still has to take part in the way back.
 at::Tensor tie(const at::Tensor& x, const std::vector<at::Tensor>& others);
 
 }  // namespace lact::parallel

@@ -9,9 +9,7 @@ namespace lact::parallel {
 namespace {
 
 /// The same bits as numbers that every build of c10d can move.
-at::Tensor movable(const at::Tensor& x) {
-  return x.scalar_type() == at::kBFloat16 ? x.view(at::kHalf) : x;
-}
+at::Tensor movable(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16 ? x.view(at::kHalf) : x; }
 
 }  // namespace
 

@@ -42,8 +42,8 @@ class Transport {
 
 /// Numbers that a group has moved, for what a plan predicts.
 struct Traffic {
-  int64_t sums = 0, summed_bytes = 0;            ///< of tensors that all ranks add up
-  int64_t exchanges = 0, exchanged_bytes = 0;    ///< sent to other ranks
+  int64_t sums = 0, summed_bytes = 0;          ///< of tensors that all ranks add up
+  int64_t exchanges = 0, exchanged_bytes = 0;  ///< sent to other ranks
 };
 
 class Group {

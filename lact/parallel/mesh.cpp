@@ -34,8 +34,10 @@ Mesh parse_mesh(const std::string& text) {
     LACT_CHECK(equals != std::string::npos,
                "[mesh] \"{}\" has \"{}\", expected axes like data=2,context=2,tensor=2", text, part);
     const auto axis = axes.find(part.substr(0, equals));
-    LACT_CHECK(axis != axes.end(), "[mesh] \"{}\" names the axis \"{}\", expected data, context or tensor, "
-               "each at most once", text, part.substr(0, equals));
+    LACT_CHECK(axis != axes.end(),
+               "[mesh] \"{}\" names the axis \"{}\", expected data, context or tensor, "
+               "each at most once",
+               text, part.substr(0, equals));
     *axis->second = axis_size(text, part.substr(equals + 1));
     axes.erase(axis);
     begin = end + 1;

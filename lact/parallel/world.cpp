@@ -35,12 +35,10 @@ World connect_all(const Rendezvous& rendezvous, const Mesh& mesh) {
   world.mesh = mesh;
   world.all = group("all", [](const Place&) { return true; });
   world.sequence = group("sequence", [&](const Place& other) { return other.data == here.data; });
-  world.context = group("context", [&](const Place& other) {
-    return other.data == here.data && other.tensor == here.tensor;
-  });
-  world.tensor = group("tensor", [&](const Place& other) {
-    return other.data == here.data && other.context == here.context;
-  });
+  world.context = group(
+      "context", [&](const Place& other) { return other.data == here.data && other.tensor == here.tensor; });
+  world.tensor = group(
+      "tensor", [&](const Place& other) { return other.data == here.data && other.context == here.context; });
   world.all.barrier("meeting");
   return world;
 }

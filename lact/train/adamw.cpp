@@ -71,9 +71,8 @@ AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options, const 
 void AdamW::share_out() {
   std::vector<Slot*> by_size;
   for (auto& slot : slots_) by_size.push_back(&slot);
-  std::stable_sort(by_size.begin(), by_size.end(), [](const Slot* a, const Slot* b) {
-    return a->parameter.numel() > b->parameter.numel();
-  });
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [](const Slot* a, const Slot* b) { return a->parameter.numel() > b->parameter.numel(); });
   std::vector<int64_t> load(size_t(ranks_.size()), 0);
   for (Slot* slot : by_size) {
     const auto least = std::min_element(load.begin(), load.end());
@@ -84,7 +83,8 @@ void AdamW::share_out() {
 
 void AdamW::tell_parameters() const {
   for (const auto& slot : slots_) {
-    if (slot.parameter.grad().defined()) ranks_.broadcast(slot.parameter, slot.owner, "sharing out new weights");
+    if (slot.parameter.grad().defined())
+      ranks_.broadcast(slot.parameter, slot.owner, "sharing out new weights");
   }
 }
 

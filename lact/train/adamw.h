@@ -58,7 +58,8 @@ class AdamW {
 
   void step(double rate);
 
-  /// Moments and step count under names that begin with "adam.". Of all ranks, on rank 0; every rank calls it.
+  /// Moments and step count under names that begin with "adam.". Of all ranks, on rank 0; every rank calls
+  /// it.
   void save(std::map<std::string, at::Tensor>& tensors) const;
   /// Throws a sentence that names `file` if one is missing or has another shape.
   void load(const std::map<std::string, at::Tensor>& tensors, const std::string& file);

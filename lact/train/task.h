@@ -21,8 +21,9 @@ class Task {
   /// The ranks that this is one of. Those of `world.sequence` share the tokens of every batch.
   virtual void set_world(const parallel::World& world);
 
-  /// The mean loss of a batch, or this rank's part of it: the sum over world.sequence is the mean loss. Batches are numbered from 0, and a number always means the same data: the data
-  /// position of a run is a count.
+  /// The mean loss of a batch, or this rank's part of it: the sum over world.sequence is the mean loss.
+  /// Batches are numbered from 0, and a number always means the same data: the data position of a run is a
+  /// count.
   virtual at::Tensor loss(int64_t batch) = 0;
 
   /// The learning rate of a parameter, as a multiple of the run's.

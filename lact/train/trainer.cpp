@@ -51,9 +51,10 @@ class Training {
         run_(run),
         checkpoints_(checkpoints_of(run.folder), options.keep),
         schedule_{options.rate, options.rate_floor, options.warmup, options.steps, options.rate_decay},
-        optimizer_(task.model(), options.adamw,
-                   [&task](const std::string& parameter) { return task.rate_factor(parameter); },
-                   run.shard_optimizer ? run.world.all : parallel::Group()),
+        optimizer_(
+            task.model(), options.adamw,
+            [&task](const std::string& parameter) { return task.rate_factor(parameter); },
+            run.shard_optimizer ? run.world.all : parallel::Group()),
         gradients_(task.model(), run.world.all) {
     const int64_t copies = run.world.mesh.data;
     LACT_CHECK(options.accumulate % copies == 0,
@@ -184,8 +185,7 @@ class Training {
 
   void skip() {
     ++skipped_;
-    message(
-        fmt::format("step {} skipped: loss {:.4g}, gradient norm {:.4g}", step_, loss_, norm_));
+    message(fmt::format("step {} skipped: loss {:.4g}, gradient norm {:.4g}", step_, loss_, norm_));
     // An explosion that stays is a new level of the norm, which the median has to learn.
     if (std::isfinite(norm_)) norms_.push_back(norm_);
     if (norms_.size() > kRememberedNorms) norms_.pop_front();
@@ -405,7 +405,8 @@ void check_ranks(Task& task, const TrainOptions& options, const RunOptions& run,
   parallel::check_same(ranks, version(), "the version");
   parallel::check_same(ranks, parallel::to_string(run.world.mesh), "the mesh");
   parallel::check_same(ranks, options::write(options).dump(), "the training options");
-  parallel::check_same(ranks, checkpoint ? std::to_string(checkpoint->step) : "none", "the checkpoint's step");
+  parallel::check_same(ranks, checkpoint ? std::to_string(checkpoint->step) : "none",
+                       "the checkpoint's step");
   std::string weights;
   for (const auto& item : task.model().named_parameters()) {
     const at::Tensor values = item.value().detach().to(at::kDouble);

@@ -71,8 +71,8 @@ struct RunOptions {
   /// Asked before every step; true stops cleanly, as if interrupted. A host that gives it keeps its signals;
   /// without it SIGINT and SIGTERM stop the run while it lasts.
   std::function<bool()> stop = {};
-  parallel::World world = {};     ///< the ranks that train together; rank 0 writes the folder
-  bool shard_optimizer = true;    ///< each rank keeps the moments of its share of the parameters
+  parallel::World world = {};   ///< the ranks that train together; rank 0 writes the folder
+  bool shard_optimizer = true;  ///< each rank keeps the moments of its share of the parameters
 };
 
 struct TrainResult {

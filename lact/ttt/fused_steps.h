@@ -38,7 +38,7 @@ struct Tape : torch::CustomClassHolder {
   bool residual = false;              ///< the negative gradient is v - f(k)
   std::vector<at::Tensor> residuals;  ///< of the tokens, one for each of a chunk's steps
   PerMatrix anchor, importance;       ///< before the scan, then after it
-  parallel::Group context;  ///< ranks that have the other tokens of every chunk
+  parallel::Group context;            ///< ranks that have the other tokens of every chunk
   bool needs_gradient = false;
   bool keep = false;
 };

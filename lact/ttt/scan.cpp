@@ -67,7 +67,8 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
     if (features::fits(rule, schedule, inputs)) return features::scan(rule, schedule, inputs, memory);
     if (inputs.context.alone() && linear_attention::fits(rule, schedule))
       return linear_attention::scan(rule, schedule, inputs, memory);
-    if (inputs.context.alone() && heads::fits(rule, schedule, inputs, memory)) return heads::scan(rule, schedule, inputs, memory);
+    if (inputs.context.alone() && heads::fits(rule, schedule, inputs, memory))
+      return heads::scan(rule, schedule, inputs, memory);
     if (fused::fits(rule, schedule, inputs, memory)) return fused::scan(rule, schedule, inputs, memory);
   }
   return reference::scan(rule, schedule, inputs, memory);

@@ -73,8 +73,8 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
       const at::Tensor prediction =
           rule.loss.needs_prediction() ? rule.network.apply(memory.weights, k) : at::Tensor();
       const at::Tensor negative_gradient = rule.loss.negative_gradient(prediction, v);
-      const Direction whole = add_up(
-          {rule.network.descent(memory.weights, k, negative_gradient, rates), beta}, inputs.context);
+      const Direction whole =
+          add_up({rule.network.descent(memory.weights, k, negative_gradient, rates), beta}, inputs.context);
       write(memory, rule.update, whole.matrices, whole.beta);
     }
   };

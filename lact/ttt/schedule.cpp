@@ -53,7 +53,8 @@ void check_schedule(const Schedule& schedule, Range queries, Range keys, bool ma
                  tokens.end);
       continue;
     }
-    LACT_CHECK(!tokens.empty() || (may_be_empty && tokens.size() == 0), "[schedule] {} [{}, {}) is an empty range", word, tokens.begin, tokens.end);
+    LACT_CHECK(!tokens.empty() || (may_be_empty && tokens.size() == 0),
+               "[schedule] {} [{}, {}) is an empty range", word, tokens.begin, tokens.end);
     const auto check_inside = [&](Range whole, const char* what) {
       LACT_CHECK(whole.begin <= tokens.begin && tokens.end <= whole.end,
                  "[schedule] {} [{}, {}) is out of range: {} are [{}, {})", word, tokens.begin, tokens.end,

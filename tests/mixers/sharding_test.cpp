@@ -50,8 +50,8 @@ ttt::LactConfig memory_config() {
 std::vector<NamedLayer> all_layers() {
   std::vector<NamedLayer> layers;
   const auto lact = [&](const std::string& name, const ttt::LactConfig& config, int64_t conv_width = 0) {
-    layers.push_back(
-        {name, [=] { return hybrid(std::make_shared<ttt::Lact>(kWidth, config), conv_width); }, conv_width == 0});
+    layers.push_back({name, [=] { return hybrid(std::make_shared<ttt::Lact>(kWidth, config), conv_width); },
+                      conv_width == 0});
   };
   ttt::LactConfig config = memory_config();
   lact("lact", config);
@@ -79,8 +79,9 @@ std::vector<NamedLayer> all_layers() {
   layers.push_back({"window alone", [] { return hybrid(nullptr); }});
   attention::AttentionConfig attention;
   attention.num_heads = kHeads;
-  layers.push_back(
-      {"full attention", [=] { return models::make_full_layer(kWidth, {ProjectionConfig(), attention}); }});
+  layers.push_back({"full attention", [=] {
+                      return models::make_full_layer(kWidth, {ProjectionConfig(), attention});
+                    }});
   const auto recurrence = [&](const std::string& name, auto make, bool both_ways) {
     layers.push_back({name, [=] { return hybrid(make(both_ways)); }, both_ways, !both_ways});
   };
@@ -122,7 +123,8 @@ std::vector<NamedLayout> all_layouts() {
           {"video", interleaved_layout(3, {1, 3, 5}, 2, 4)}};
 }
 
-/// The output, and the gradients of x and of every parameter for a loss that weighs each number of the output.
+/// The output, and the gradients of x and of every parameter for a loss that weighs each number of the
+/// output.
 struct Outcome {
   at::Tensor out, x_gradient;
   std::vector<at::Tensor> parameter_gradients;
@@ -137,7 +139,8 @@ std::shared_ptr<Mixer> prepared(const MakeLayer& make, at::ScalarType type) {
   return layer;
 }
 
-Outcome outcome_of(Mixer& layer, const at::Tensor& x, const at::Tensor& weighting, const SequenceLayout& layout) {
+Outcome outcome_of(Mixer& layer, const at::Tensor& x, const at::Tensor& weighting,
+                   const SequenceLayout& layout) {
   Outcome outcome;
   const at::Tensor leaf = x.detach().clone().requires_grad_(true);
   const at::Tensor out = layer.forward(leaf, layout);
@@ -153,12 +156,11 @@ Outcome outcome_of(Mixer& layer, const at::Tensor& x, const at::Tensor& weightin
 
 double relative(const at::Tensor& found, const at::Tensor& expected) {
   if (expected.numel() == 0) return 0;
-  return (found - expected).abs().max().item<double>() /
-         std::max(1.0, expected.abs().max().item<double>());
+  return (found - expected).abs().max().item<double>() / std::max(1.0, expected.abs().max().item<double>());
 }
 
-void expect_same_as_whole(const NamedLayer& named, const NamedLayout& of, const Mesh& mesh, at::ScalarType type,
-                          double tolerance) {
+void expect_same_as_whole(const NamedLayer& named, const NamedLayout& of, const Mesh& mesh,
+                          at::ScalarType type, double tolerance) {
   SCOPED_TRACE(named.name + ", " + of.name + ", " + parallel::to_string(mesh));
   at::manual_seed(5);
   const auto options = at::TensorOptions().dtype(type);
@@ -166,8 +168,8 @@ void expect_same_as_whole(const NamedLayer& named, const NamedLayout& of, const 
   const at::Tensor weighting = at::randn({2, of.layout.tokens, kWidth}, options);
   const Outcome whole = outcome_of(*prepared(named.make, type), x, weighting, of.layout);
   // In float32 a rule may amplify rounding, Newton-Schulz above all: not more than on one rank.
-  const Outcome exact = outcome_of(*prepared(named.make, at::kDouble), x.to(at::kDouble),
-                                   weighting.to(at::kDouble), of.layout);
+  const Outcome exact =
+      outcome_of(*prepared(named.make, at::kDouble), x.to(at::kDouble), weighting.to(at::kDouble), of.layout);
   const auto allowed = [&](const at::Tensor& one, const at::Tensor& truth) {
     return type == at::kDouble ? tolerance : std::max(tolerance, 8 * relative(one, truth));
   };
@@ -253,7 +255,7 @@ TEST(Sharding, HeadsThatDoNotDivideAreRefused) {
   parallel::run_as_threads({1, 1, 3}, [&](const World& world) {
     const SequenceLayout layout = share_out(causal_layout(30, 8, 6), world);
     EXPECT_SENTENCE(layer->forward(at::randn({1, layout.tokens, kWidth}), layout),
-                      "4 heads cannot be shared out among the 3 ranks");
+                    "4 heads cannot be shared out among the 3 ranks");
   });
 }
 

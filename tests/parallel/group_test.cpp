@@ -173,12 +173,13 @@ TEST_F(Groups, CountsWhatItMoves) {
   run_as_threads({2, 1, 1}, [](const World& world) {
     const auto before = world.all.traffic();
     world.all.sum(at::ones({10}), "test");
-    world.all.exchange(at::ones({6, 4}), {2, 4}, world.all.rank() == 0 ? std::vector<int64_t>{2, 2}
-                                                                         : std::vector<int64_t>{4, 4},
+    world.all.exchange(at::ones({6, 4}), {2, 4},
+                       world.all.rank() == 0 ? std::vector<int64_t>{2, 2} : std::vector<int64_t>{4, 4},
                        "test");
     EXPECT_EQ(world.all.traffic().sums, before.sums + 1);
     EXPECT_EQ(world.all.traffic().summed_bytes, before.summed_bytes + 40);
-    EXPECT_EQ(world.all.traffic().exchanged_bytes, before.exchanged_bytes + (world.all.rank() == 0 ? 64 : 32));
+    EXPECT_EQ(world.all.traffic().exchanged_bytes,
+              before.exchanged_bytes + (world.all.rank() == 0 ? 64 : 32));
   });
 }
 

@@ -109,8 +109,8 @@ void expect_same(const Trained& found, const Trained& expected, double tolerance
   }
 }
 
-void expect_same_as_one(const MakeTask& make, const train::TrainOptions& options, const std::vector<Mesh>& meshes,
-                        double tolerance) {
+void expect_same_as_one(const MakeTask& make, const train::TrainOptions& options,
+                        const std::vector<Mesh>& meshes, double tolerance) {
   if (!parallel::can_join()) GTEST_SKIP() << "this build joins no ranks";
   TemporaryFolder folder;
   const Trained one = trained(make, options, {}, folder / "one").front();

@@ -140,7 +140,8 @@ TEST(ScanForms, TheParallelFormIsLeftWhereItIsNotExact) {
   UpdateRule rule;
   rule.norm_placement = NormPlacement::none;
   const auto fits = [&](const char* network_name, const char* loss_name, const UpdateRule& update) {
-    return linear_attention::fits({network(network_name), loss(loss_name), update}, shifted_schedule(100, 10));
+    return linear_attention::fits({network(network_name), loss(loss_name), update},
+                                  shifted_schedule(100, 10));
   };
   EXPECT_TRUE(fits("linear", "dot_product", rule));
   EXPECT_FALSE(fits("swiglu", "dot_product", rule));

@@ -7,7 +7,8 @@
 
 namespace lact::attention {
 
-/// `heads`: this rank's tokens; `window` is of the whole sequence. Returns [B, T, H, D] of this rank's tokens.
+/// `heads`: this rank's tokens; `window` is of the whole sequence. Returns [B, T, H, D] of this rank's
+/// tokens.
 at::Tensor sharded_attention(const HeadInputs& heads, const ops::Window& window, const Sharding& sharding);
 
 }  // namespace lact::attention

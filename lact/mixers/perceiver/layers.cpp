@@ -74,8 +74,9 @@ at::Tensor ReadingLayer::advance(const at::Tensor& x, const SequenceLayout& layo
   check_tokens(x, layout);
   auto& state = dynamic_cast<RegisterState&>(any_state);
   // Of a sequence that is shared out, every rank has the registers, and they see the tokens of all.
-  const at::Tensor written = layout.sharding ? written_tokens(layout.sharding->put_together(x), layout.sharding->whole())
-                                             : written_tokens(x, layout);
+  const at::Tensor written = layout.sharding
+                                 ? written_tokens(layout.sharding->put_together(x), layout.sharding->whole())
+                                 : written_tokens(x, layout);
   if (!written.defined()) return {};
   const at::Tensor registers = state.registers.to(x.scalar_type());
   const at::Tensor normed = norm_->forward(registers);

@@ -125,7 +125,8 @@ at::Tensor Mamba2Block::advance(const at::Tensor& x, const SequenceLayout& layou
   const profile::Scope part("recurrence");
   check_tokens(x, layout);
   check_direction("mamba2 block", scans_.size() == 2, layout);
-  LACT_CHECK(!layout.sharding, "[mamba2 block] its convolution does not reach over ranks that share a sequence");
+  LACT_CHECK(!layout.sharding,
+             "[mamba2 block] its convolution does not reach over ranks that share a sequence");
   auto& state = dynamic_cast<Mamba2BlockState&>(any_state);
   const auto parts =
       input_->forward(x).split_with_sizes({inner_dim_, inner_dim_ + 2 * state_dim_, num_heads_}, -1);

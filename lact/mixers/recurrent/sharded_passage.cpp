@@ -45,8 +45,8 @@ at::Tensor transition(const Recurrence& recurrence, const Tokens& tokens, const 
   const int64_t width = state.size(2);
   const at::Tensor identity =
       at::eye(width, state.options()).expand({state.size(0), state.size(1), width, width});
-  const at::Tensor nothing = at::zeros({tokens.v.size(0), tokens.v.size(1), tokens.v.size(2), width},
-                                       tokens.v.options());
+  const at::Tensor nothing =
+      at::zeros({tokens.v.size(0), tokens.v.size(1), tokens.v.size(2), width}, tokens.v.options());
   return recurrence.run({tokens.q, tokens.k, nothing, tokens.gate}, identity.contiguous()).state;
 }
 
@@ -67,8 +67,9 @@ at::Tensor of_all_pieces(const std::vector<at::Tensor>& own, const std::vector<P
   const at::Tensor rows = own.empty() ? like.unsqueeze(0).narrow(0, 0, 0) : at::stack(own);
   std::vector<int64_t> shape(size_t(rows.dim()), 1);
   shape[0] = int64_t(ranks);
-  const at::Tensor come = parallel::exchange(rows.repeat(shape), std::vector<int64_t>(ranks, int64_t(own.size())),
-                                             counts, group, "passing states of a recurrence");
+  const at::Tensor come =
+      parallel::exchange(rows.repeat(shape), std::vector<int64_t>(ranks, int64_t(own.size())), counts, group,
+                         "passing states of a recurrence");
   return come.index_select(0, at::tensor(order, at::kLong).to(rows.device()));
 }
 
@@ -147,8 +148,8 @@ at::Tensor sharded_pass_over(const Recurrence& recurrence, const Tokens& tokens,
     if (passage == Passage::read_only) {
       for (const auto& part : intersect(sharding.own_context(), {range})) {
         const Range place = place_of(sharding.own_context(), part);
-        outputs.emplace_back(place.begin, read_state(own.q.narrow(2, place.begin, place.size()), state,
-                                                     recurrence.scale));
+        outputs.emplace_back(place.begin,
+                             read_state(own.q.narrow(2, place.begin, place.size()), state, recurrence.scale));
       }
       continue;
     }

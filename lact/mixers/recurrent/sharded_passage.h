@@ -7,8 +7,8 @@
 
 namespace lact::recurrent {
 
-/// What `pass_over` does, for a layout with a sharding. Tokens are this rank's; the state afterwards is that of
-/// its heads.
+/// What `pass_over` does, for a layout with a sharding. Tokens are this rank's; the state afterwards is that
+/// of its heads.
 at::Tensor sharded_pass_over(const Recurrence& recurrence, const Tokens& tokens, const SequenceLayout& layout,
                              Direction direction, at::Tensor& state);
 

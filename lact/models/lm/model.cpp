@@ -98,10 +98,10 @@ std::optional<ops::WeightError> LanguageModel::compress_weight(const std::string
 
 at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
   const profile::Scope part("embedding");
-  LACT_CHECK(ids.dim() == 2 && ids.scalar_type() == at::kLong &&
-                 (ids.numel() > 0 || world_.mesh.shards() > 1),
-             "[lm] the token ids have shape {} and type {}, expected [B, T] of int64 with at least one token",
-             ids.sizes().vec(), toString(ids.scalar_type()));
+  LACT_CHECK(
+      ids.dim() == 2 && ids.scalar_type() == at::kLong && (ids.numel() > 0 || world_.mesh.shards() > 1),
+      "[lm] the token ids have shape {} and type {}, expected [B, T] of int64 with at least one token",
+      ids.sizes().vec(), toString(ids.scalar_type()));
   if (ids.numel() > 0) check_ids(ids, config_.vocabulary_size);
   return (is_compressed() ? compressed_embeddings_->look_up(ids) : at::embedding(embeddings_, ids))
       .to(compute_type_);

@@ -143,7 +143,8 @@ at::Tensor NvsModel::forward(const at::Tensor& images, const at::Tensor& input_r
   const int64_t inputs = images.size(1), targets = target_rays.size(1), height = images.size(3),
                 width = images.size(4);
   const int64_t tokens = nn::patches_of(height, width, config_.patch_size);
-  const Range input_tokens = {0, inputs * tokens}, target_tokens = {inputs * tokens, (inputs + targets) * tokens};
+  const Range input_tokens = {0, inputs * tokens},
+              target_tokens = {inputs * tokens, (inputs + targets) * tokens};
   SequenceLayout layout = share_out(views_layout(inputs, targets, tokens), world_);
   const auto sharding = layout.sharding;
   const at::Tensor written = own_views(posed(input_rays, images), sharding.get(), input_tokens, tokens),

@@ -122,9 +122,9 @@ at::Tensor VideoModel::forward(const at::Tensor& latents, const at::Tensor& time
   LACT_CHECK(text.dim() != 4 || text.size(1) == parts,
              "[video] the text has shape {}, expected one for each of the {} chunks of the sequence",
              text.sizes().vec(), parts);
-  const SequenceLayout layout =
-      share_out(interleaved_layout((parts + 1) / period, grid_of(latents), noise_repeats, config_.visible_clean),
-                world_);
+  const SequenceLayout layout = share_out(
+      interleaved_layout((parts + 1) / period, grid_of(latents), noise_repeats, config_.visible_clean),
+      world_);
   at::Tensor x = embed(latents, layout.sharding.get());
   const Context given = context(timesteps, text);
   for (const auto& block : blocks_) {

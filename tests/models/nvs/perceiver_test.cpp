@@ -24,7 +24,7 @@ NvsConfig tiny_perceiver(int64_t layers) {
   return config;
 }
 
-int64_t parameters_of(const torch::nn::Module& module) {
+int64_t num_parameters_of(const torch::nn::Module& module) {
   int64_t count = 0;
   for (const auto& parameter : module.parameters()) count += parameter.numel();
   return count;
@@ -44,7 +44,7 @@ TEST(NvsPerceiver, CostCountsWhatTheModelHas) {
   for (const int64_t layers : {2, 3, 4}) {
     NvsConfig config = tiny_perceiver(layers);
     config.attention.projection.qkv_bias = layers == 3;
-    EXPECT_EQ(cost(config).total().parameters, parameters_of(NvsModel(config)));
+    EXPECT_EQ(cost(config).total().parameters, num_parameters_of(NvsModel(config)));
   }
 }
 
