@@ -26,7 +26,7 @@ train::TrainOptions short_training(int64_t steps) {
   train::TrainOptions options;
   options.steps = steps;
   options.accumulate = 2;
-  options.rate = 3e-3;
+  options.rate = 1e-3;
   options.warmup = 2;
   options.validate_every = 0;
   options.save_every = 0;
@@ -130,6 +130,18 @@ const std::vector<Mesh> kMeshes = {{2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {1, 2, 2}, {
 TEST(ParallelTraining, TextIsThatOfOneRank) {
   const auto options = short_training(20);
   expect_same_as_one(maker_of(toy_lm_run(), options), options, kMeshes, 1e-5);
+}
+
+TEST(ParallelTraining, TextInDoublePrecisionIsThatOfOneRank) {
+  const auto options = short_training(20);
+  const auto make = maker_of(toy_lm_run(), options);
+  const auto make_double = [=] {
+    auto task = make();
+    task->model().to(at::kDouble);
+    dynamic_cast<models::LanguageModel&>(task->model()).set_compute_type(at::kDouble);
+    return task;
+  };
+  expect_same_as_one(make_double, options, kMeshes, 1e-12);
 }
 
 TEST(ParallelTraining, ViewsAreThoseOfOneRank) {
