@@ -16,7 +16,10 @@ struct RankOptions {
 
 void add_rank_options(CLI::App& verb, RankOptions& ranks);
 
+/// What processes share: the batches of a training, or the tokens of the one sequence that there is.
+enum class Shared { batches, sequence };
+
 /// Meets the other processes that a launcher has started with this one; alone without them.
-parallel::World join_ranks(const RankOptions& ranks);
+parallel::World join_ranks(const RankOptions& ranks, Shared shared = Shared::batches);
 
 }  // namespace lact::cli

@@ -11,6 +11,7 @@
 
 #include "lact/mixers/layout.h"
 #include "lact/mixers/state.h"
+#include "lact/parallel/group.h"
 
 namespace lact {
 
@@ -42,7 +43,8 @@ class SetCore : public Core {
  public:
   /// Adds all tokens of a piece; nothing can be read before they are written. Their queries may be undefined.
   virtual void collect(const Projected& in, const SequenceLayout& layout, State& state) = 0;
-  virtual void write_collected(State& state) = 0;
+  /// Of all `ranks`, each of which has collected its own pieces, or none.
+  virtual void write_collected(State& state, const parallel::Group& ranks = {}) = 0;
 
   /// What `layout`, which writes nothing, reads, without gradients; the state stays as it is. Keys and values
   /// may be undefined unless a token sees itself.
@@ -72,7 +74,7 @@ class SetMixer : public Mixer {
   virtual bool takes_pieces() const { return true; }
 
   virtual void collect(const at::Tensor& x, const SequenceLayout& layout, State& state) = 0;
-  virtual void write_collected(State& state) = 0;
+  virtual void write_collected(State& state, const parallel::Group& ranks = {}) = 0;
 
   /// Without gradients; the state stays as it is. Undefined if the tokens learn nothing.
   virtual at::Tensor read(const at::Tensor& x, const SequenceLayout& layout, const State& state) = 0;

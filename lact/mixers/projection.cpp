@@ -49,7 +49,7 @@ Projected Projection::in(const at::Tensor& x, at::Tensor& tail, const SequenceLa
 at::Tensor Projection::convolved(const at::Tensor& joined, at::Tensor& tail,
                                  const SequenceLayout& layout) const {
   if (layout.documents.empty()) {
-    return layout.sharding ? sharded_convolution(joined, *layout.sharding)
+    return layout.sharding ? sharded_convolution(joined, tail, *layout.sharding)
                            : causal_convolution(joined, conv_, tail);
   }
   std::vector<at::Tensor> results;
@@ -61,28 +61,37 @@ at::Tensor Projection::convolved(const at::Tensor& joined, at::Tensor& tail,
   return at::cat(results, 1);
 }
 
-/// Each range of this rank's tokens comes with the few before it, wherever these are held.
-at::Tensor Projection::sharded_convolution(const at::Tensor& joined, const Sharding& sharding) const {
-  const int64_t before = conv_.size(0) - 1, begin = sharding.whole().begin;
+/// Each range of this rank's tokens comes with the few before it, wherever these are held; `tail` has those
+/// before the sequence.
+at::Tensor Projection::sharded_convolution(const at::Tensor& joined, at::Tensor& tail,
+                                           const Sharding& sharding) const {
+  const SequenceLayout& whole = sharding.whole();
+  const int64_t before = conv_.size(0) - 1;
   const auto with_tail = [&](Range range) -> Range {
-    return {std::max(begin, range.begin - before), range.end};
+    return {std::max(whole.begin, range.begin - before), range.end};
   };
+  // Every rank has the tail of what comes next.
+  const Range last = {std::max(whole.begin, whole.end() - before), whole.end()};
   std::vector<std::vector<Range>> needed;
   for (const auto& ranges : sharding.of_shards()) {
-    std::vector<Range> wider;
+    std::vector<Range> wider = {last};
     for (const auto& range : ranges) wider.push_back(with_tail(range));
     needed.push_back(merged(std::move(wider)));
   }
   const at::Tensor here = sharding.fetch(joined, needed, "fetching tokens for a convolution");
+  const auto& own = needed[size_t(sharding.shard())];
+  const auto tokens = [&](Range range) {
+    return range.empty() ? here.narrow(1, 0, 0) : here.narrow(1, place_in(own, range.begin), range.size());
+  };
   std::vector<at::Tensor> results = {here.narrow(1, 0, 0)};
   for (const auto& range : sharding.own()) {
     const Range wider = with_tail(range);
-    at::Tensor nothing = initial_tail(joined.size(0)).to(joined.options());
-    const auto& own = needed[size_t(sharding.shard())];
-    const at::Tensor mixed =
-        causal_convolution(here.narrow(1, place_in(own, wider.begin), wider.size()), conv_, nothing);
+    at::Tensor earlier = wider.begin == whole.begin ? tail : at::zeros_like(tail);
+    const at::Tensor mixed = causal_convolution(tokens(wider), conv_, earlier);
     results.push_back(mixed.narrow(1, range.begin - wider.begin, range.size()));
   }
+  const at::Tensor all = at::cat({tail.to(here.scalar_type()), tokens(last)}, 1);
+  tail = all.narrow(1, all.size(1) - before, before).clone();
   return at::cat(results, 1);
 }
 

@@ -45,7 +45,7 @@ class Projection : public torch::nn::Module {
   at::Tensor out(const at::Tensor& mixed) const;
 
  private:
-  at::Tensor sharded_convolution(const at::Tensor& joined, const Sharding& sharding) const;
+  at::Tensor sharded_convolution(const at::Tensor& joined, at::Tensor& tail, const Sharding& sharding) const;
   at::Tensor convolved(const at::Tensor& joined, at::Tensor& tail, const SequenceLayout& layout) const;
 
   std::shared_ptr<nn::Linear> qkv_, output_;

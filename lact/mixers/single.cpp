@@ -50,7 +50,9 @@ void SingleMixer::collect(const at::Tensor& x, const SequenceLayout& layout, Sta
   set_core().collect(projection_->keys_and_values(x), layout, state);
 }
 
-void SingleMixer::write_collected(State& state) { set_core().write_collected(state); }
+void SingleMixer::write_collected(State& state, const parallel::Group& ranks) {
+  set_core().write_collected(state, ranks);
+}
 
 at::Tensor SingleMixer::read(const at::Tensor& x, const SequenceLayout& layout, const State& state) {
   check_tokens(x, layout);

@@ -24,7 +24,7 @@ class SingleMixer : public SetMixer {
   /// With a SetCore, and without convolution.
   bool takes_pieces() const override;
   void collect(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
-  void write_collected(State& state) override;
+  void write_collected(State& state, const parallel::Group& ranks = {}) override;
   at::Tensor read(const at::Tensor& x, const SequenceLayout& layout, const State& state) override;
 
  private:

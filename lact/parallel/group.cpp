@@ -60,6 +60,15 @@ at::Tensor Group::gather(const at::Tensor& x, const char* what) const {
   return exchange(x.detach().unsqueeze(0).expand(shape).contiguous(), one_each, one_each, what);
 }
 
+at::Tensor Group::gather_rows(const at::Tensor& x, const char* what) const {
+  if (alone()) return x;
+  const at::Tensor counts = gather(at::tensor(x.size(0)), what);
+  std::vector<int64_t> repeats(size_t(x.dim()), 1),
+      from(counts.data_ptr<int64_t>(), counts.data_ptr<int64_t>() + size());
+  repeats[0] = size();
+  return exchange(x.repeat(repeats), std::vector<int64_t>(size_t(size()), x.size(0)), from, what);
+}
+
 void Group::barrier(const char* what) const { sum(at::ones({1}), what); }
 
 }  // namespace lact::parallel

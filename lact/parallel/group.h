@@ -70,6 +70,9 @@ class Group {
   /// x of every rank, [size, ...].
   at::Tensor gather(const at::Tensor& x, const char* what) const;
 
+  /// The rows [n, ...] of all ranks, in the order of ranks, each of which may have another number of them.
+  at::Tensor gather_rows(const at::Tensor& x, const char* what) const;
+
   /// Returns when all ranks are here.
   void barrier(const char* what) const;
 

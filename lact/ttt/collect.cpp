@@ -5,6 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
 #include "lact/ops/dispatch/paths.h"
+#include "lact/ttt/add_up.h"
 #include "lact/ttt/flat.h"
 
 namespace lact::ttt {
@@ -65,6 +66,27 @@ void fused_step(const FastWeightRule& rule, Memory& memory, const Collected& col
   give(flat.importance, memory.importance);
 }
 
+/// What all ranks have collected.
+void add_up_collected(const FastWeightRule& rule, const Memory& memory, Collected& collected,
+                      const parallel::Group& ranks) {
+  if (collected.tokens == 0) {
+    const std::vector<bool> written = written_matrices(rule.network, rule.update);
+    for (size_t i = 0; i < memory.weights.size(); ++i) {
+      collected.direction.push_back(written[i] ? at::zeros_like(memory.weights[i]) : at::Tensor());
+    }
+    const at::Tensor& any = memory.weights.front();
+    if (rule.update.momentum) collected.beta = at::zeros({any.size(0), any.size(1), 1, 1}, any.options());
+  }
+  // Beside the sums: how many tokens, and whether somebody's were bfloat16.
+  at::Tensor all = at::cat({packed(collected.direction, collected.beta, collected.bf16 ? 1 : 0),
+                            at::full({1}, double(collected.tokens), memory.weights.front().options())});
+  ranks.sum(all, kSumOfDirections);
+  collected.tokens = all[all.numel() - 1].item<int64_t>();
+  const at::ScalarType type = collected.beta.defined() ? collected.beta.scalar_type() : at::kFloat;
+  collected.bf16 = unpack(all.narrow(0, 0, all.numel() - 1), collected.direction, collected.beta) > 0;
+  if (collected.beta.defined()) collected.beta = collected.beta.to(type);
+}
+
 }  // namespace
 
 void collect(const FastWeightRule& rule, const ScanInputs& inputs, const Memory& memory,
@@ -114,9 +136,11 @@ at::Tensor read(const FastWeightRule& rule, const at::Tensor& q, const Memory& m
   return out;
 }
 
-void write_collected(const FastWeightRule& rule, Memory& memory, Collected& collected) {
+void write_collected(const FastWeightRule& rule, Memory& memory, Collected& collected,
+                     const parallel::Group& ranks) {
   const profile::Scope part("fast weights");
   at::NoGradGuard no_grad;
+  if (!ranks.alone()) add_up_collected(rule, memory, collected, ranks);
   LACT_CHECK(collected.tokens > 0, "[ttt] nothing was collected, so there is nothing to write");
   const at::Tensor beta = collected.beta.defined() ? collected.beta / double(collected.tokens) : at::Tensor();
   const auto& newton_schulz = rule.update.newton_schulz;

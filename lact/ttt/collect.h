@@ -18,8 +18,10 @@ struct Collected {
 void collect(const FastWeightRule& rule, const ScanInputs& inputs, const Memory& memory,
              Collected& collected);
 
-/// Takes the step and forgets what was collected.
-void write_collected(const FastWeightRule& rule, Memory& memory, Collected& collected);
+/// Takes the step and forgets what was collected. Of all `ranks`, each of which has collected its own pieces,
+/// or none: all then have the same memory.
+void write_collected(const FastWeightRule& rule, Memory& memory, Collected& collected,
+                     const parallel::Group& ranks = {});
 
 /// f(q) for q [B, H, T, D] -> [B, H, T, D_out]; the memory stays as it is.
 at::Tensor read(const FastWeightRule& rule, const at::Tensor& q, const Memory& memory);

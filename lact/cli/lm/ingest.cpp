@@ -1,6 +1,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "lact/base/error.h"
 #include "lact/base/log.h"
@@ -9,6 +10,7 @@
 #include "lact/cli/fields.h"
 #include "lact/cli/lm/lm.h"
 #include "lact/cli/outputs.h"
+#include "lact/cli/ranks.h"
 #include "lact/data/text/text_file.h"
 #include "lact/data/text/text_format.h"
 #include "lact/io/unpacked_file.h"
@@ -26,6 +28,7 @@ struct IngestArguments {
   std::string output, memory;
   std::vector<std::string> texts;
   data::TextFormat format;
+  RankOptions ranks;
   bool json = false;
 };
 
@@ -44,27 +47,33 @@ void run_ingest(const IngestArguments& arguments) {
   const auto files = data::find_text_files(arguments.texts);
   return_freed_memory();
   const auto lm = load_lm(arguments.lm.model, arguments.lm.load, /*with_fingerprint=*/true);
+  const parallel::World world = join_ranks(arguments.ranks, Shared::sequence);
+  const bool speaks = world.all.rank() == 0;
+  lm.model->set_world(world);
   tasks::lm::Session session(lm, arguments.memory);
 
   const auto start = std::chrono::steady_clock::now();
   const int64_t first = session.position();
   uint64_t bytes = 0;
   {
-    Progress progress("ingest", total_bytes(files));
+    std::optional<Progress> progress;
+    if (speaks) progress.emplace("ingest", total_bytes(files));
     int64_t passed = 0;
     const auto seconds = [&] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
     const auto on_read = [&](std::span<const int64_t> tokens) {
       for (const int64_t token : tokens) passed += int64_t(lm.tokenizer->token_bytes(int32_t(token)).size());
+      if (!progress) return;
       const int64_t read = session.position() - first;
-      progress.update(passed,
-                      fmt::format("{} tokens, {} tokens/s, {}", read, format_count(double(read) / seconds()),
-                                  format_bytes(double(resident_bytes()))));
+      progress->update(passed,
+                       fmt::format("{} tokens, {} tokens/s, {}", read, format_count(double(read) / seconds()),
+                                   format_bytes(double(resident_bytes()))));
     };
     for (const auto& file : files) bytes += session.read_file(file, on_read, arguments.format);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!speaks) return;
   session.save(arguments.output);
   const int64_t read = session.position() - first;
   const nlohmann::ordered_json json = {{"memory", arguments.output},
@@ -103,6 +112,7 @@ void add_lm_ingest(CLI::App& task) {
       ->check(output_file())
       ->required();
   verb->add_option("--memory", arguments->memory, "Memory file to continue from");
+  add_rank_options(*verb, arguments->ranks);
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments] { run_ingest(*arguments); });
 }

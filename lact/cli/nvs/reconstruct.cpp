@@ -14,6 +14,7 @@
 #include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
 #include "lact/cli/outputs.h"
+#include "lact/cli/ranks.h"
 #include "lact/data/views/preprocess.h"
 #include "lact/data/views/select.h"
 #include "lact/io/atomic_file.h"
@@ -29,6 +30,7 @@ struct NvsReconstructArguments {
   data::ViewChoice selection = data::ViewChoice::kmeans;
   int64_t views = 0, piece_tokens = models::ReconstructOptions{}.piece_tokens;
   uint64_t seed = 0;
+  RankOptions ranks;
   bool json = false;
 };
 
@@ -53,9 +55,13 @@ void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
   data::check_patches(size.height, size.width, patch);
   const data::FrameChoice frame = frame_for(arguments.frame, nvs);
 
+  const parallel::World world = join_ranks(arguments.ranks, Shared::sequence);
+  const bool speaks = world.all.rank() == 0;
+  nvs.model->set_world(world);
   const auto start = std::chrono::steady_clock::now();
   std::optional<Progress> bar;
   const auto on_piece = [&](int64_t done, int64_t total) {
+    if (!speaks) return;
     if (!bar) {
       ProgressOptions progress;
       progress.done_at_start = done;
@@ -66,6 +72,7 @@ void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
   models::NvsScene scene =
       tasks::nvs::read_photos(nvs, photos, chosen, {size, frame, arguments.piece_tokens, on_piece});
   bar.reset();
+  if (!speaks) return;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   // The shipped weights are found again by themselves, wherever they are.
   if (!arguments.nvs.model.empty()) scene.model_path = std::filesystem::absolute(nvs.path).lexically_normal();
@@ -126,6 +133,7 @@ void add_nvs_reconstruct(CLI::App& task) {
              "Tokens that pass through a layer together: fewer take less memory", kFromOne)
       ->capture_default_str();
   add_fields(*verb, arguments->reading, "Photos");
+  add_rank_options(*verb, arguments->ranks);
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments] { run_nvs_reconstruct(*arguments); });
 }

@@ -45,7 +45,12 @@ at::Tensor FullAttention::mix(const Projected& in, const SequenceLayout& layout,
   auto& state = dynamic_cast<FullState&>(any_state);
   const HeadInputs heads = split(in, layout);
   if (layout.sharding) {
-    return sharded_attention(heads, full_window(layout.sharding->whole()), *layout.sharding).flatten(2);
+    const SequenceLayout& whole = layout.sharding->whole();
+    // A text that goes on keeps all of it; a whole sequence ends here.
+    const int64_t keep_from = whole.keeps_nothing() ? whole.end() : 0;
+    return sharded_attention(heads, full_window(whole, state.count()), *layout.sharding, state,
+                             format_of(state), keep_from)
+        .flatten(2);
   }
   const int64_t first = first_kept(layout, state);
   const ops::Window window = full_window(layout, state.count());
@@ -71,11 +76,17 @@ void FullAttention::collect(const Projected& in, const SequenceLayout& layout, S
   state.collected_v.push_back(heads.v.clone());
 }
 
-void FullAttention::write_collected(State& any_state) {
+void FullAttention::write_collected(State& any_state, const parallel::Group& ranks) {
   at::NoGradGuard no_grad;
   auto& state = dynamic_cast<FullState&>(any_state);
-  LACT_CHECK(!state.collected_k.empty(), "[attention] nothing was collected, so there is nothing to write");
-  state.append(at::cat(state.collected_k, 1), at::cat(state.collected_v, 1), format_of(state));
+  LACT_CHECK(!state.collected_k.empty() || !ranks.alone(),
+             "[attention] nothing was collected, so there is nothing to write");
+  const auto all = [&](const std::vector<at::Tensor>& collected) {
+    const at::Tensor own =
+        collected.empty() ? heads_.no_tokens(state.k.numbers.size(0)) : at::cat(collected, 1);
+    return ranks.gather_rows(own.transpose(0, 1), "gathering keys and values").transpose(0, 1);
+  };
+  state.append(all(state.collected_k), all(state.collected_v), format_of(state));
   state.collected_k.clear();
   state.collected_v.clear();
 }

@@ -25,7 +25,7 @@ class FullAttention : public SetCore, public Caches {
   at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) override;
 
   void collect(const Projected& in, const SequenceLayout& layout, State& state) override;
-  void write_collected(State& state) override;
+  void write_collected(State& state, const parallel::Group& ranks = {}) override;
   bool sees_itself() const override { return true; }
   at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) override;
 

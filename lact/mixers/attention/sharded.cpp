@@ -33,28 +33,11 @@ std::vector<Range> keys_seen(const ops::Window& window, const std::vector<Range>
 
 Range shifted(Range range, int64_t by) { return {range.begin + by, range.end + by}; }
 
-}  // namespace
-
-at::Tensor sharded_attention(const HeadInputs& heads, const ops::Window& window, const Sharding& sharding) {
-  const int64_t width = heads.k.size(3);
-  const auto own = sharding.to_heads(
-      {heads.q.transpose(1, 2), heads.k.transpose(1, 2), heads.v.transpose(1, 2)}, "attention");
-  const at::Tensor q = own[0].transpose(1, 2);
-  at::Tensor k = own[1].transpose(1, 2), v = own[2].transpose(1, 2);
-
-  std::vector<std::vector<Range>> needed;
-  for (int64_t rank = 0; rank < sharding.context().size(); ++rank) {
-    needed.push_back(keys_seen(window, sharding.of_context(rank)));
-  }
-  if (!sharding.context().alone()) {
-    const at::Tensor both = sharding.bring(at::cat({k, v}, 3), needed, "exchanging keys and values");
-    k = both.narrow(3, 0, width), v = both.narrow(3, width, v.size(3));
-  }
-
-  // Queries and keys are numbered by their places here; where a band ties them to each other, a block of its
-  // own counts both from the keys' places.
-  const auto& held = sharding.own_context();
-  const auto& seen = needed[size_t(sharding.context().rank())];
+/// The queries of the tokens `held` to keys and values of the tokens `seen`. Queries and keys are numbered by
+/// their places here; where a band ties them to each other, a block of its own counts both from the keys'
+/// places.
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const ops::Window& window,
+                  const std::vector<Range>& held, const std::vector<Range>& seen) {
   ops::Window free;
   std::vector<std::pair<int64_t, at::Tensor>> outputs;
   for_each_block(window, held, [&](Range queries, const std::vector<ops::VisibleKeys>& keys) {
@@ -77,16 +60,59 @@ at::Tensor sharded_attention(const HeadInputs& heads, const ops::Window& window,
     outputs.emplace_back(place.begin, ops::window_attention(q.narrow(1, place.begin, place.size()), k, v,
                                                             {{std::move(block)}}, count_from, 0));
   });
-  at::Tensor out;
   if (outputs.empty()) {
-    out = q.size(1) == 0 ? v.narrow(1, 0, 0) : ops::window_attention(q, k, v, free, 0, 0);
-  } else {
-    LACT_ASSERT(free.blocks.empty());
-    std::sort(outputs.begin(), outputs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<at::Tensor> parts;
-    for (const auto& [place, part] : outputs) parts.push_back(part);
-    out = parts.size() == 1 ? parts.front() : at::cat(parts, 1);
+    // The keys stay in the graph of a rank without queries: it takes part in the way back.
+    return q.size(1) == 0 ? v.narrow(1, 0, 0) : ops::window_attention(q, k, v, free, 0, 0);
   }
+  LACT_ASSERT(free.blocks.empty());
+  std::sort(outputs.begin(), outputs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<at::Tensor> parts;
+  for (const auto& [place, part] : outputs) parts.push_back(part);
+  return parts.size() == 1 ? parts.front() : at::cat(parts, 1);
+}
+
+/// Of all ranks: those from `keep_from` on, and what was there before of them.
+void keep(KeyValueCache& kept, const at::Tensor& keys_and_values, const Sharding& sharding,
+          ops::CacheFormat format, int64_t keep_from) {
+  const SequenceLayout& whole = sharding.whole();
+  if (keep_from >= whole.end()) {
+    kept.drop(kept.count());
+    return;
+  }
+  const std::vector<std::vector<Range>> tail(size_t(sharding.context().size()),
+                                             {{std::max(keep_from, whole.begin), whole.end()}});
+  const at::Tensor both = sharding.bring(keys_and_values, tail, "exchanging keys and values to keep");
+  const int64_t first_kept = whole.begin - kept.count();
+  kept.drop(std::clamp<int64_t>(keep_from - first_kept, 0, kept.count()));
+  const auto halves = both.chunk(2, 3);
+  kept.append(halves[0], halves[1], format);
+}
+
+}  // namespace
+
+at::Tensor sharded_attention(const HeadInputs& heads, const ops::Window& window, const Sharding& sharding,
+                             KeyValueCache& kept, ops::CacheFormat format, int64_t keep_from) {
+  const SequenceLayout& whole = sharding.whole();
+  const auto own = sharding.to_heads(
+      {heads.q.transpose(1, 2), heads.k.transpose(1, 2), heads.v.transpose(1, 2)}, "attention");
+  const at::Tensor q = own[0].transpose(1, 2);
+  const at::Tensor held_keys = at::cat({own[1], own[2]}, 3).transpose(1, 2);
+
+  const std::vector<Range> here = {{whole.begin, whole.end()}};
+  std::vector<std::vector<Range>> needed;
+  for (int64_t rank = 0; rank < sharding.context().size(); ++rank) {
+    needed.push_back(lact::intersect(keys_seen(window, sharding.of_context(rank)), here));
+  }
+  const auto both = sharding.bring(held_keys, needed, "exchanging keys and values").chunk(2, 3);
+  at::Tensor k = both[0], v = both[1];
+  std::vector<Range> seen = needed[size_t(sharding.context().rank())];
+  if (kept.count() > 0) {
+    k = at::cat({ops::widened(kept.k, k.scalar_type()), k}, 1);
+    v = at::cat({ops::widened(kept.v, v.scalar_type()), v}, 1);
+    seen.insert(seen.begin(), {whole.begin - kept.count(), whole.begin});
+  }
+  const at::Tensor out = attend(q, k, v, window, sharding.own_context(), seen);
+  keep(kept, held_keys, sharding, format, keep_from);
   return sharding.to_tokens(out.transpose(1, 2), "attention").transpose(1, 2);
 }
 

@@ -2,13 +2,15 @@
 // window shows, wherever these are held.
 #pragma once
 
-#include "lact/mixers/attention/heads.h"
+#include "lact/mixers/attention/cache.h"
 #include "lact/mixers/sharding.h"
 
 namespace lact::attention {
 
 /// `heads`: this rank's tokens; `window` is of the whole sequence. Returns [B, T, H, D] of this rank's
-/// tokens.
-at::Tensor sharded_attention(const HeadInputs& heads, const ops::Window& window, const Sharding& sharding);
+/// tokens. `kept` are the keys and values right before the sequence, which every rank has; afterwards those
+/// from `keep_from` on, which it then has as well.
+at::Tensor sharded_attention(const HeadInputs& heads, const ops::Window& window, const Sharding& sharding,
+                             KeyValueCache& kept, ops::CacheFormat format, int64_t keep_from);
 
 }  // namespace lact::attention

@@ -28,8 +28,11 @@ at::Tensor WindowAttention::mix(const Projected& in, const SequenceLayout& layou
   nn::ActivationCheckpointing checkpointing(checkpoint_activations_ && layout.keeps_nothing());
   const HeadInputs heads = heads_.split(in, layout, checkpointing);
   if (layout.sharding) {
-    const at::Tensor out = sharded_attention(heads, layout.sharding->whole().window, *layout.sharding);
+    const SequenceLayout& whole = layout.sharding->whole();
+    const at::Tensor out = sharded_attention(heads, whole.window, *layout.sharding, state, format_of(state),
+                                             whole.keep_keys_from);
     checkpointing.free_until_backward_of(out);
+    state.first = whole.end() - state.count();
     return out.flatten(2);
   }
 

@@ -125,6 +125,10 @@ at::Tensor Lact::mix(const Projected& in, const SequenceLayout& layout, State& a
   inputs.first_query = layout.begin;
   if (restarts(layout.schedule)) inputs.initial_weights = initial_weights_->forward(in.x.size(0));
   if (layout.sharding) {
+    const SequenceLayout& whole = layout.sharding->whole();
+    LACT_CHECK(state.k.size(2) == 0 && whole.keep_writes_from == whole.end(),
+               "[lact] ranks share whole chunks, but tokens of an unfinished one are left over");
+    state.first = whole.end();
     const at::Tensor read = sharded_scan(rule_, layout, std::move(inputs), state.memory);
     checkpointing.free_until_backward_of(read);
     return output_->forward(read, in.x, checkpoint_activations_);
@@ -143,9 +147,9 @@ void Lact::collect(const Projected& in, const SequenceLayout& layout, State& any
   ttt::collect(rule_, written(in, layout, kept), state.memory, state.collected);
 }
 
-void Lact::write_collected(State& any_state) {
+void Lact::write_collected(State& any_state, const parallel::Group& ranks) {
   auto& state = dynamic_cast<LactState&>(any_state);
-  ttt::write_collected(rule_, state.memory, state.collected);
+  ttt::write_collected(rule_, state.memory, state.collected, ranks);
 }
 
 at::Tensor Lact::read(const Projected& in, const SequenceLayout& layout, const State& any_state) {

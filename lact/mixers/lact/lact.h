@@ -104,7 +104,7 @@ class Lact : public SetCore, public nn::Recomputes {
   bool takes_documents() const override { return true; }
 
   void collect(const Projected& in, const SequenceLayout& layout, State& state) override;
-  void write_collected(State& state) override;
+  void write_collected(State& state, const parallel::Group& ranks = {}) override;
   bool sees_itself() const override { return false; }
   at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) override;
 

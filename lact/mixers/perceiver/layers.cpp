@@ -96,11 +96,17 @@ void ReadingLayer::collect(const at::Tensor& x, const SequenceLayout& layout, St
   ops::add_attention(state.collected, state.queries, k, v);
 }
 
-void ReadingLayer::write_collected(State& any_state) {
+void ReadingLayer::write_collected(State& any_state, const parallel::Group& ranks) {
   const profile::Scope part("register attention");
   at::NoGradGuard no_grad;
   auto& state = dynamic_cast<RegisterState&>(any_state);
   LACT_CHECK(state.queries.defined(), "[perceiver] nothing was collected, so there is nothing to write");
+  if (!ranks.alone()) {
+    const at::Tensor outs = ranks.gather(state.collected.out, "gathering what registers saw"),
+                     sums = ranks.gather(state.collected.log_sums, "gathering what registers saw");
+    state.collected = {outs[0], sums[0]};
+    for (int64_t rank = 1; rank < ranks.size(); ++rank) ops::join(state.collected, {outs[rank], sums[rank]});
+  }
   const at::ScalarType type = state.queries.scalar_type();
   const at::Tensor registers = state.registers.to(type);
   const auto [k, v] = attention_->keys_and_values(norm_->forward(registers));

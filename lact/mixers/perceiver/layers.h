@@ -48,7 +48,7 @@ class ReadingLayer : public SetMixer {
   at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
 
   void collect(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
-  void write_collected(State& state) override;
+  void write_collected(State& state, const parallel::Group& ranks = {}) override;
   at::Tensor read(const at::Tensor&, const SequenceLayout&, const State&) override { return {}; }
 
  private:

@@ -144,7 +144,9 @@ at::Tensor sharded_pass_over(const Recurrence& recurrence, const Tokens& tokens,
   const Passing passing(recurrence, sharding, own, direction);
   std::vector<std::pair<int64_t, at::Tensor>> outputs;
   std::vector<at::Tensor> tied;
-  for (const auto& [range, passage] : joined_stretches(sharding.whole())) {
+  const int64_t begin = sharding.whole().begin;
+  for (const auto& [counted, passage] : joined_stretches(sharding.whole())) {
+    const Range range = {begin + counted.begin, begin + counted.end};
     if (passage == Passage::read_only) {
       for (const auto& part : intersect(sharding.own_context(), {range})) {
         const Range place = place_of(sharding.own_context(), part);

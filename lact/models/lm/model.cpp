@@ -153,12 +153,19 @@ at::Tensor LanguageModel::by_embeddings(const at::Tensor& hidden) const {
 
 at::Tensor LanguageModel::advance(const at::Tensor& ids, LmState& state) {
   LACT_ASSERT(state.blocks.size() == blocks_.size());
-  at::Tensor x = embed(ids);
-  const SequenceLayout layout =
-      causal_piece(state.position, ids.size(1), config_.chunk_size, config_.window_size);
+  SequenceLayout layout = causal_piece(state.position, ids.size(1), config_.chunk_size, config_.window_size);
+  // Ranks share whole chunks; what is left over each reads by itself.
+  if (state.position % config_.chunk_size == 0 && ids.size(1) % config_.chunk_size == 0) {
+    LACT_CHECK(world_.tensor.alone(),
+               "[lm] a text that goes on is shared out by its tokens alone, but the mesh is {}",
+               parallel::to_string(world_.mesh));
+    layout = share_out(layout, world_);
+  }
+  at::Tensor x = embed(layout.sharding ? layout.sharding->take(ids, 1) : ids);
   for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->advance(x, layout, *state.blocks[i]);
   state.position += ids.size(1);
-  return norm_->forward(x);
+  x = norm_->forward(x);
+  return layout.sharding ? layout.sharding->put_together(x) : x;
 }
 
 std::unique_ptr<LmState> LanguageModel::initial_state(int64_t batch) {

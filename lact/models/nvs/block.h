@@ -31,7 +31,9 @@ class NvsBlock : public Block {
   at::Tensor collect(const at::Tensor& x, const SequenceLayout& layout, State& memory_state);
 
   /// Writes what all pieces said.
-  void write_collected(State& memory_state) { set_memory()->write_collected(memory_state); }
+  void write_collected(State& memory_state, const parallel::Group& ranks) {
+    set_memory()->write_collected(memory_state, ranks);
+  }
 
   /// All images at once, for any memory: x is what `look` made of them. Writes and reads the memory.
   at::Tensor remember(const at::Tensor& x, State& memory_state);

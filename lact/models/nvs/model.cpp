@@ -206,7 +206,17 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>
                                                 const LoadViews& load, const ReconstructOptions& options) {
   at::NoGradGuard no_grad;
   LACT_CHECK(!sizes.empty(), "[nvs] there are no input views, expected at least 1");
-  std::vector<InputPiece> pieces = pieces_of(sizes, config_.patch_size, options.piece_tokens);
+  // Ranks share the views; each sees its own and the memory of all.
+  const auto count = int64_t(sizes.size());
+  const parallel::Group& ranks = world_.context;
+  LACT_CHECK(
+      ranks.size() == world_.mesh.ranks() && count >= ranks.size(),
+      "[nvs] {} views are shared out by a mesh of context, a view at least for each rank, but the mesh is {}",
+      count, parallel::to_string(world_.mesh));
+  const int64_t first = count * ranks.rank() / ranks.size(), end = count * (ranks.rank() + 1) / ranks.size();
+  std::vector<InputPiece> pieces =
+      pieces_of({sizes.begin() + first, sizes.begin() + end}, config_.patch_size, options.piece_tokens);
+  for (auto& piece : pieces) piece.first += first;
   const std::string scene = fmt::format("a scene of {} views", sizes.size());
   // A piece is embedded once, written into each layer, and goes through each layer but the last. No view is
   // rendered from there, and nothing of the inputs goes further.
@@ -243,7 +253,7 @@ void NvsModel::read_layer(NvsBlock& block, std::vector<InputPiece>& pieces, Stat
   };
   if (block.takes_pieces()) {
     each([&](const InputPiece& piece) { return block.collect(piece.x, piece.layout(), memory); });
-    block.write_collected(memory);
+    block.write_collected(memory, world_.context);
     if (last) return;
     each([&](const InputPiece& piece) {
       SequenceLayout layout = piece.layout();
@@ -252,6 +262,8 @@ void NvsModel::read_layer(NvsBlock& block, std::vector<InputPiece>& pieces, Stat
     });
     return;
   }
+  LACT_CHECK(world_.context.alone(),
+             "[nvs] this model's memory takes all views at once: it reads a scene on one process");
   each([&](const InputPiece& piece) { return block.look(piece.x, piece.layout()); });
   std::vector<at::Tensor> all;
   for (const auto& piece : pieces) all.push_back(piece.x);

@@ -46,6 +46,10 @@ void add_attention(AttentionSum& sum, const at::Tensor& q, const at::Tensor& k, 
     sum = piece;
     return;
   }
+  join(sum, piece);
+}
+
+void join(AttentionSum& sum, const AttentionSum& piece) {
   // o = (e^a o_a + e^b o_b) / (e^a + e^b), with both exponents at most 0.
   const at::Tensor together = at::logaddexp(sum.log_sums, piece.log_sums);
   sum.out = sum.out * by_row((sum.log_sums - together).exp()) +

@@ -15,6 +15,9 @@ struct AttentionSum {
 /// Adds a piece that every query sees: q [B, Tq, H, D], the same in each call, k and v [B, Tk, H, D].
 void add_attention(AttentionSum& sum, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
 
+/// Adds what the same queries found in other keys.
+void join(AttentionSum& sum, const AttentionSum& other);
+
 namespace reference {
 AttentionSum attention_to_all(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
 }

@@ -32,14 +32,16 @@ models::LmStream stream_from(const Loaded& lm, const std::string& memory_file) {
 
 uint64_t read_in_chunks(const Loaded& lm, const std::string& file,
                         const std::function<void(std::span<const int64_t>)>& on_chunk,
-                        const data::TextFormat& format) {
+                        const data::TextFormat& format, int64_t first) {
   // Small pieces of text, so that memory does not depend on the length.
   constexpr data::PieceSizes kPieces = {.usual = 1024};
   const auto chunk = size_t(lm.model->config().chunk_size);
   std::vector<int64_t> pending;
+  size_t begun = size_t(first) % chunk;  // of the chunk that is under way
   const auto add = [&](int64_t token) {
     pending.push_back(token);
-    if (pending.size() < chunk) return;
+    if ((pending.size() + begun) % chunk != 0) return;
+    begun = 0;
     on_chunk(pending);
     pending.clear();
   };
@@ -67,7 +69,7 @@ uint64_t Session::read_file(const std::string& file,
   };
   const int64_t border = lm_.tokenizer->end_of_text();
   if (position() > 0 && format.end_of_text) read({&border, 1});
-  return read_in_chunks(lm_, file, read, format);
+  return read_in_chunks(lm_, file, read, format, position());
 }
 
 models::Generated Session::write(const std::string& prompt, const models::GenerateOptions& options,

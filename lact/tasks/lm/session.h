@@ -12,11 +12,12 @@
 
 namespace lact::tasks::lm {
 
-/// Gives the tokens of a text file of any size to `on_chunk`, no more than a chunk of the model at a time;
-/// returns the bytes of the text. The end-of-text token stands between the documents of the file.
+/// Gives the tokens of a text file of any size to `on_chunk`, up to the end of a chunk of the model at a
+/// time, where `first` tokens were read before; returns the bytes of the text. The end-of-text token stands
+/// between the documents of the file.
 uint64_t read_in_chunks(const Loaded& lm, const std::string& file,
                         const std::function<void(std::span<const int64_t>)>& on_chunk,
-                        const data::TextFormat& format = {});
+                        const data::TextFormat& format = {}, int64_t first = 0);
 
 class Session {
  public:
