@@ -145,8 +145,6 @@ void add_ways(CLI::App& verb, PlanOptions& options) {
   add_word<plan::Shard>(verb, "shard", options.shard,
                         "What data ranks share out: none, optimizer (AdamW's moments) or parameters (weights "
                         "and gradients too); without it, none, or the fastest that fits");
-  verb.add_flag("--share-newton-schulz", options.arrangement.share_newton_schulz,
-                "Context ranks take some heads each and gather them, instead of all taking all");
 }
 
 }  // namespace

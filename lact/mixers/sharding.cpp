@@ -265,6 +265,16 @@ at::Tensor Sharding::own_heads(const at::Tensor& all, int64_t dim) const {
   return all.narrow(dim, group.rank() * own, own);
 }
 
+void check_heads(const torch::nn::Module& model, const parallel::World& world) {
+  for (const auto& item : model.named_modules()) {
+    const auto* part = dynamic_cast<const SharesHeads*>(item.value().get());
+    if (part == nullptr) continue;
+    LACT_CHECK(part->shared_heads() % world.mesh.tensor == 0,
+               "[mesh] the {} heads of {} cannot be shared out among the {} ranks of the tensor axis",
+               part->shared_heads(), item.key(), world.mesh.tensor);
+  }
+}
+
 SequenceLayout share_out(const SequenceLayout& whole, const parallel::World& world) {
   if (world.mesh.shards() == 1) return whole;
   const auto sharding = std::make_shared<Sharding>(whole, world);

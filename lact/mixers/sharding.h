@@ -4,6 +4,8 @@
 // of the heads (algorithm 4), and moves the rest along the context axis.
 #pragma once
 
+#include <torch/nn/module.h>
+
 #include <vector>
 
 #include "lact/mixers/layout.h"
@@ -62,6 +64,16 @@ class Sharding {
   std::vector<std::vector<Range>> shards_, contexts_;
   std::vector<std::vector<Range>> tensors_;  ///< of the ranks on this rank's tensor axis
 };
+
+/// A module whose heads a tensor axis shares out.
+class SharesHeads {
+ public:
+  virtual ~SharesHeads() = default;
+  virtual int64_t shared_heads() const = 0;
+};
+
+/// Throws a sentence unless the ranks of the tensor axis divide the heads of every part of the model.
+void check_heads(const torch::nn::Module& model, const parallel::World& world);
 
 /// The layout of this rank's tokens. Its schedule and window are of the whole's structure: `sharding` says
 /// who holds what. The layout itself if there is one rank.

@@ -24,6 +24,41 @@ void unpack_tensors(const at::Tensor& all, std::vector<at::Tensor>& matrices, at
 
 }  // namespace
 
+namespace {
+
+std::vector<int64_t> share_sizes(int64_t heads, const parallel::Group& ranks) {
+  std::vector<int64_t> sizes;
+  for (int64_t rank = 0; rank < ranks.size(); ++rank) {
+    sizes.push_back(heads * (rank + 1) / ranks.size() - heads * rank / ranks.size());
+  }
+  return sizes;
+}
+
+}  // namespace
+
+Range own_share(int64_t heads, const parallel::Group& ranks) {
+  return {heads * ranks.rank() / ranks.size(), heads * (ranks.rank() + 1) / ranks.size()};
+}
+
+at::Tensor gather_shares(const at::Tensor& own, int64_t heads, const parallel::Group& ranks) {
+  std::vector<int64_t> repeats(size_t(own.dim()), 1);
+  repeats[0] = ranks.size();
+  return parallel::exchange(own.repeat(repeats), std::vector<int64_t>(size_t(ranks.size()), own.size(0)),
+                            share_sizes(heads, ranks), ranks, "gathering orthogonalised steps");
+}
+
+at::Tensor sum_of_share(const at::Tensor& x, const parallel::Group& ranks) {
+  const int64_t own = own_share(x.size(0), ranks).size();
+  std::vector<int64_t> shape = x.sizes().vec();
+  shape[0] = own;
+  shape.insert(shape.begin(), ranks.size());
+  return ranks
+      .exchange(x, share_sizes(x.size(0), ranks), std::vector<int64_t>(size_t(ranks.size()), own),
+                "adding up gradients of orthogonalised steps")
+      .reshape(shape)
+      .sum(0);
+}
+
 at::Tensor packed(const std::vector<at::Tensor>& matrices, const at::Tensor& momentum, double count) {
   std::vector<at::Tensor> parts;
   for (const auto& matrix : matrices) {

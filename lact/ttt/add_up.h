@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "lact/ops/tokens/range.h"
 #include "lact/parallel/group.h"
 
 namespace lact::ttt {
@@ -21,6 +22,13 @@ struct Direction {
 
 /// Of all ranks, where gradients may pass; beta is then their mean, [B, H, 1, 1].
 Direction add_up(Direction own, const parallel::Group& context);
+
+/// Heads of which a rank takes care alone, where all have the same matrices.
+Range own_share(int64_t heads, const parallel::Group& ranks);
+/// x [heads, ...] of all ranks, from each its own share; gradients go to the rank of the share.
+at::Tensor gather_shares(const at::Tensor& own, int64_t heads, const parallel::Group& ranks);
+/// The way back: from gradients [heads, ...] of each rank the sum of this rank's share.
+at::Tensor sum_of_share(const at::Tensor& x, const parallel::Group& ranks);
 
 /// One row: all matrices, the momentum if there is one, a number.
 at::Tensor packed(const std::vector<at::Tensor>& matrices, const at::Tensor& momentum, double count);

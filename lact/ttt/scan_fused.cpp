@@ -205,7 +205,7 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
       at::GradMode::is_enabled() &&
       std::any_of(list.begin(), list.end(), [](const at::Tensor& x) { return x.requires_grad(); });
   tape->keep = tape->needs_gradient && !rule.recompute;
-  tape->precision = {bf16, tape->keep};
+  tape->precision = {bf16, tape->keep, inputs.context};
 
   const variable_list out =
       tape->needs_gradient ? FusedScan::apply_all(tape, list) : FusedScan::run(list, *tape);

@@ -75,7 +75,7 @@ at::Tensor scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
       const at::Tensor negative_gradient = rule.loss.negative_gradient(prediction, v);
       const Direction whole =
           add_up({rule.network.descent(memory.weights, k, negative_gradient, rates), beta}, inputs.context);
-      write(memory, rule.update, whole.matrices, whole.beta);
+      write(memory, rule.update, whole.matrices, whole.beta, inputs.context);
     }
   };
 

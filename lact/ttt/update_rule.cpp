@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/ops/norms/norms.h"
+#include "lact/ttt/add_up.h"
 
 namespace lact::ttt {
 
@@ -11,15 +12,26 @@ namespace {
 
 constexpr double kSmallestImportance = 1e-30;
 
+/// [B, H, ...] as heads, of which each rank takes some.
+at::Tensor orthogonalised_by_shares(const at::Tensor& step, const ops::NewtonSchulzOptions& options,
+                                    const parallel::Group& ranks) {
+  const at::Tensor heads = step.flatten(0, 1);
+  const Range share = own_share(heads.size(0), ranks);
+  const at::Tensor own = ops::newton_schulz(heads.narrow(0, share.begin, share.size()), options);
+  return gather_shares(own, heads.size(0), ranks).view(step.sizes());
+}
+
 /// Newton-Schulz of each matrix. Matrices of one shape go through it together: few large products instead of
 /// many small ones.
-void orthogonalise(Matrices& steps, const ops::NewtonSchulzOptions& options) {
+void orthogonalise(Matrices& steps, const ops::NewtonSchulzOptions& options, const parallel::Group& ranks) {
   Matrices present;
   for (const auto& step : steps) {
     if (step.defined()) present.push_back(step);
   }
   const auto same = [&](const at::Tensor& step) { return step.sizes() == present.front().sizes(); };
-  if (std::all_of(present.begin(), present.end(), same)) {
+  if (!ranks.alone()) {
+    for (auto& step : present) step = orthogonalised_by_shares(step, options, ranks);
+  } else if (std::all_of(present.begin(), present.end(), same)) {
     present = ops::newton_schulz(at::stack(present), options).unbind(0);
   } else {
     for (auto& step : present) step = ops::newton_schulz(step, options);
@@ -71,7 +83,8 @@ Memory start_memory(const UpdateRule& rule, Matrices weights, const std::vector<
   return memory;
 }
 
-void write(Memory& memory, const UpdateRule& rule, Matrices direction, const at::Tensor& beta) {
+void write(Memory& memory, const UpdateRule& rule, Matrices direction, const at::Tensor& beta,
+           const parallel::Group& ranks) {
   LACT_CHECK(direction.size() == memory.weights.size(), "[update_rule] {} directions for {} matrices",
              direction.size(), memory.weights.size());
   LACT_CHECK(rule.momentum == beta.defined(), "[update_rule] the rule {} momentum but beta is {}",
@@ -91,7 +104,7 @@ void write(Memory& memory, const UpdateRule& rule, Matrices direction, const at:
   }
 
   Matrices& steps = direction;
-  if (rule.muon) orthogonalise(steps, rule.newton_schulz);
+  if (rule.muon) orthogonalise(steps, rule.newton_schulz, ranks);
   for (size_t i = 0; i < steps.size(); ++i) {
     if (!steps[i].defined()) continue;
     at::Tensor& weight = memory.weights[i];

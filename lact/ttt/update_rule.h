@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lact/ops/newton_schulz/newton_schulz.h"
+#include "lact/parallel/group.h"
 #include "lact/ttt/network.h"
 
 namespace lact::ttt {
@@ -107,6 +108,8 @@ Memory start_memory(const UpdateRule& rule, Matrices weights, const std::vector<
 
 /// Takes one step along `direction` (Σ_t rate_t · -∂L_t/∂W, one per matrix; undefined: it stays as it is).
 /// beta [B, H, C, 1]: the chunk's per-token momentum, averaged here; undefined without momentum.
-void write(Memory& memory, const UpdateRule& rule, Matrices direction, const at::Tensor& beta);
+/// `ranks` that all take the same step orthogonalise a share of the heads each.
+void write(Memory& memory, const UpdateRule& rule, Matrices direction, const at::Tensor& beta,
+           const parallel::Group& ranks = {});
 
 }  // namespace lact::ttt

@@ -223,7 +223,12 @@ TEST(Image, TextsInAPngTakeLittleMemory) {
   bytes.insert(after_header, texts);
   const int64_t before = peak_resident_bytes();
   EXPECT_EQ(decode_image(bytes, "a.png").sizes(), at::IntArrayRef({4, 4, 3}));
-  EXPECT_LT(peak_resident_bytes() - before, 200 << 20) << "all of the texts are 700 MB";
+#if defined(__SANITIZE_ADDRESS__)  // which keeps what is freed for a while
+  constexpr int64_t kMost = 400 << 20;
+#else
+  constexpr int64_t kMost = 200 << 20;
+#endif
+  EXPECT_LT(peak_resident_bytes() - before, kMost) << "all of the texts are 700 MB";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lact/mixers/attention/cache.h"
+#include "lact/mixers/sharding.h"
 
 namespace lact::attention {
 
@@ -17,7 +18,7 @@ struct FullState : State, KeyValueCache {
   std::unique_ptr<State> clone() const override { return std::make_unique<FullState>(*this); }
 };
 
-class FullAttention : public SetCore, public Caches {
+class FullAttention : public SetCore, public Caches, public SharesHeads {
  public:
   FullAttention(int64_t model_dim, const AttentionConfig& config);
 
@@ -27,6 +28,7 @@ class FullAttention : public SetCore, public Caches {
   void collect(const Projected& in, const SequenceLayout& layout, State& state) override;
   void write_collected(State& state, const parallel::Group& ranks = {}) override;
   bool sees_itself() const override { return true; }
+  int64_t shared_heads() const override { return heads_.count(); }
   at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) override;
 
  private:

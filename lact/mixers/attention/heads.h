@@ -41,6 +41,8 @@ class Heads {
   HeadInputs split(const Projected& in, const SequenceLayout& layout,
                    nn::ActivationCheckpointing& checkpointing) const;
 
+  int64_t count() const { return config_.num_heads; }
+
   /// [B, 0, H, D]
   at::Tensor no_tokens(int64_t batch) const;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lact/mixers/attention/cache.h"
+#include "lact/mixers/sharding.h"
 
 namespace lact::attention {
 
@@ -14,13 +15,14 @@ struct AttentionState : State, KeyValueCache {
   std::unique_ptr<State> clone() const override { return std::make_unique<AttentionState>(*this); }
 };
 
-class WindowAttention : public Core, public Caches, public nn::Recomputes {
+class WindowAttention : public Core, public Caches, public nn::Recomputes, public SharesHeads {
  public:
   WindowAttention(int64_t model_dim, const AttentionConfig& config);
 
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) override;
   bool takes_documents() const override { return true; }
+  int64_t shared_heads() const override { return heads_.count(); }
 
  private:
   Heads heads_;

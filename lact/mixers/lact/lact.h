@@ -7,6 +7,7 @@
 #include "lact/mixers/head_output.h"
 #include "lact/mixers/lact/initial_weights.h"
 #include "lact/mixers/mixer.h"
+#include "lact/mixers/sharding.h"
 #include "lact/nn/linear.h"
 #include "lact/nn/recompute.h"
 #include "lact/ops/rope/rope.h"
@@ -95,7 +96,7 @@ struct LactState : State {
   std::unique_ptr<State> clone() const override { return std::make_unique<LactState>(*this); }
 };
 
-class Lact : public SetCore, public nn::Recomputes {
+class Lact : public SetCore, public nn::Recomputes, public SharesHeads {
  public:
   Lact(int64_t model_dim, const LactConfig& config);
 
@@ -114,6 +115,7 @@ class Lact : public SetCore, public nn::Recomputes {
   }
 
   const LactConfig& config() const { return config_; }
+  int64_t shared_heads() const override { return config_.num_heads; }
 
  private:
   /// Keys, values, rates and momentum of the tokens; no queries.

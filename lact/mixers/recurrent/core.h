@@ -7,6 +7,7 @@
 #include "lact/mixers/head_output.h"
 #include "lact/mixers/mixer.h"
 #include "lact/mixers/recurrent/passage.h"
+#include "lact/mixers/sharding.h"
 #include "lact/nn/recompute.h"
 
 namespace lact::recurrent {
@@ -33,10 +34,11 @@ std::unique_ptr<RecurrentState> empty_state(int64_t batch, int64_t num_heads, in
 /// Throws a sentence where two directions are asked of tokens that have an order.
 void check_direction(const char* mixer, bool both_ways, const SequenceLayout& layout);
 
-class RecurrentCore : public Core, public nn::Recomputes {
+class RecurrentCore : public Core, public nn::Recomputes, public SharesHeads {
  public:
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor mix(const Projected& in, const SequenceLayout& layout, State& state) override;
+  int64_t shared_heads() const override { return num_heads_; }
 
  protected:
   /// `name` is for messages. Heads divide the model width; keys and values are equally wide.

@@ -42,9 +42,11 @@ class MultiHeadMamba2 : public torch::nn::Module {
 };
 
 /// One direction or two, before they are added: the layer without its output projection.
-class Mamba2Directions : public torch::nn::Module {
+class Mamba2Directions : public torch::nn::Module, public SharesHeads {
  public:
   Mamba2Directions(int64_t model_dim, const Mamba2MixerConfig& config);
+
+  int64_t shared_heads() const override { return config_.num_heads; }
 
   std::unique_ptr<RecurrentState> initial_state(int64_t batch) const;
 

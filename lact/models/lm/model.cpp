@@ -68,6 +68,11 @@ LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
   nn::init_normal(embeddings_, config.embedding_std > 0 ? config.embedding_std : config.init_std);
 }
 
+void LanguageModel::set_world(const parallel::World& world) {
+  lact::check_heads(*this, world);
+  world_ = world;
+}
+
 void LanguageModel::set_recompute(nn::Recompute what) {
   recompute_ = what;
   nn::set_recompute_below(*this, what);

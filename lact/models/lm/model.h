@@ -42,7 +42,7 @@ class LanguageModel : public torch::nn::Module {
   void set_recompute(nn::Recompute what);
 
   /// Ranks that share the tokens of whole texts: `hidden` then gives those of this rank, own_tokens(ids).
-  void set_world(const parallel::World& world) { world_ = world; }
+  void set_world(const parallel::World& world);
   /// This rank's part of something that every token of a whole text has, [B, T]; of documents, if there are
   /// lengths.
   at::Tensor own_tokens(const at::Tensor& all, const std::vector<int64_t>& lengths = {}) const;

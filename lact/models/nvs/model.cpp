@@ -115,6 +115,11 @@ NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
   }
 }
 
+void NvsModel::set_world(const parallel::World& world) {
+  lact::check_heads(*this, world);
+  world_ = world;
+}
+
 void NvsModel::set_recompute(nn::Recompute what) {
   recompute_ = what;
   nn::set_recompute_below(*this, what);

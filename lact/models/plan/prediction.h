@@ -27,7 +27,7 @@ struct Arrangement {
   int64_t accumulate = 0;  ///< micro-batches of a step, which the data ranks share out; 0: one each
   nn::Recompute recompute = nn::Recompute::none;
   Shard shard = Shard::none;
-  bool share_newton_schulz = false;  ///< context ranks take some heads each and gather them
+  bool share_newton_schulz = true;  ///< context ranks take some heads each and gather them
 
   int64_t micro_batches() const { return accumulate == 0 ? mesh.data : accumulate; }
 };

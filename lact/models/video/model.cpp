@@ -72,6 +72,11 @@ void VideoModel::initialise() {
   nn::init_zero(*head_);
 }
 
+void VideoModel::set_world(const parallel::World& world) {
+  lact::check_heads(*this, world);
+  world_ = world;
+}
+
 void VideoModel::set_recompute(nn::Recompute what) {
   recompute_ = what;
   nn::set_recompute_below(*this, what);

@@ -31,7 +31,7 @@ class VideoModel : public torch::nn::Module {
   void set_recompute(nn::Recompute what);
 
   /// Ranks that share the tokens of every chunk of `forward`; all get the whole answer.
-  void set_world(const parallel::World& world) { world_ = world; }
+  void set_world(const parallel::World& world);
 
   /// Teacher forcing: latents in the order of interleaved_layout (noisy × repeats, clean, noisy × repeats,
   /// clean, ..., noisy × repeats), timesteps [B, parts] one per chunk-sized part in that order (0 for clean)

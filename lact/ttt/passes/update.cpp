@@ -4,6 +4,7 @@
 
 #include "lact/kernels/row_steps.h"
 #include "lact/ops/dispatch/work_items.h"
+#include "lact/ttt/add_up.h"
 
 namespace lact::ttt::fused {
 
@@ -48,6 +49,13 @@ at::Tensor elastic_pull(const ElasticAnchor& elastic, at::Tensor& importance, co
   return elastic.pull * (1 - importance / importance.amax({1, 2}, /*keepdim=*/true).clamp_min(kSmallest));
 }
 
+/// The heads that this rank orthogonalises.
+at::Tensor share_of(const at::Tensor& moment, const UpdatePrecision& precision) {
+  if (precision.ranks.alone()) return moment;
+  const Range share = own_share(moment.size(0), precision.ranks);
+  return moment.narrow(0, share.begin, share.size()).contiguous();
+}
+
 void add(at::Tensor& sum, const at::Tensor& term) { sum = sum.defined() ? sum + term : term; }
 
 }  // namespace
@@ -66,10 +74,12 @@ UpdateTape step(FlatMemory& memory, const UpdateRule& rule, const PerMatrix& dir
     }
     at::Tensor along = moment;
     if (rule.muon) {
-      auto pass = ops::fused::newton_schulz_forward(moment, rule.newton_schulz,
+      const at::Tensor own = share_of(moment, precision);
+      auto pass = ops::fused::newton_schulz_forward(own, rule.newton_schulz,
                                                     newton_schulz_precision(precision), precision.keep);
-      along = pass.result;
-      tape.steps_from.push_back(moment);
+      along = precision.ranks.alone() ? pass.result
+                                      : gather_shares(pass.result, moment.size(0), precision.ranks).detach();
+      tape.steps_from.push_back(own);
       tape.iterates.push_back(pass.iterates);
     }
 
@@ -156,9 +166,18 @@ DirectionGradients step_backward(MemoryGradients& gradients, const UpdateRule& r
 
     at::Tensor moment_gradient = moved_gradient;
     if (rule.muon && moved_gradient.defined()) {
-      moment_gradient = ops::fused::newton_schulz_backward(tape.steps_from[i], tape.iterates[i],
-                                                           moved_gradient.contiguous(), rule.newton_schulz,
-                                                           newton_schulz_precision(precision));
+      const bool alone = precision.ranks.alone();
+      const at::Tensor own = ops::fused::newton_schulz_backward(
+          tape.steps_from[i], tape.iterates[i],
+          alone ? moved_gradient.contiguous() : sum_of_share(moved_gradient, precision.ranks),
+          rule.newton_schulz, newton_schulz_precision(precision));
+      moment_gradient = own;
+      if (!alone) {
+        // This rank's part of the gradient is that of its heads, for all.
+        moment_gradient = at::zeros_like(moved_gradient);
+        const Range share = own_share(moved_gradient.size(0), precision.ranks);
+        moment_gradient.narrow(0, share.begin, share.size()).copy_(own);
+      }
     }
     if (rule.momentum) {
       at::Tensor& later = gradients.momentum[i];

@@ -2,6 +2,7 @@
 // weights, and the backward pass. The reference form is `write` in update_rule.h.
 #pragma once
 
+#include "lact/parallel/group.h"
 #include "lact/ttt/passes/passes.h"
 #include "lact/ttt/update_rule.h"
 
@@ -29,6 +30,8 @@ struct UpdatePrecision {
   bool bf16 =
       false;  ///< the tokens' type: Newton-Schulz may then multiply pairs, and keeps its iterates in it
   bool keep = true;  ///< keeps the iterates
+  /// That all take this step: each orthogonalises a share of the heads.
+  parallel::Group ranks = {};
 };
 
 /// Takes one step along `direction`; decay [heads] is undefined without momentum.

@@ -116,6 +116,7 @@ TEST(Prediction, WorkIsThatOfTheModel) {
 TEST(Prediction, ContextRanksRepeatNewtonSchulzUnlessTheyShareIt) {
   const Workload all = text(lm_760m(), 32768);
   Arrangement arrangement = on({1, 4, 1});
+  arrangement.share_newton_schulz = false;
   const Prediction one = predict(all, a100(), on({1, 1, 1})), repeated = predict(all, a100(), arrangement);
   arrangement.share_newton_schulz = true;
   const Prediction shared = predict(all, a100(), arrangement);
