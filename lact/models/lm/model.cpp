@@ -24,7 +24,13 @@ nn::Linear* linear_of(torch::nn::Module& module, const std::string& parameter) {
   return child == nullptr ? nullptr : linear_of(**child, parameter.substr(dot + 1));
 }
 
-void check_ids(const at::Tensor& ids, int64_t vocabulary_size) {
+void check_ids(const at::Tensor& ids) {
+  LACT_CHECK(ids.dim() == 2 && ids.scalar_type() == at::kLong && ids.numel() > 0,
+             "[lm] the token ids have shape {} and type {}, expected [B, T] of int64 with at least one token",
+             ids.sizes().vec(), toString(ids.scalar_type()));
+}
+
+void check_vocabulary(const at::Tensor& ids, int64_t vocabulary_size) {
   const auto [lowest, highest] = at::aminmax(ids);
   LACT_CHECK(lowest.item<int64_t>() >= 0 && highest.item<int64_t>() < vocabulary_size,
              "[lm] token {} is outside of the model's vocabulary of {}",
@@ -103,11 +109,7 @@ std::optional<ops::WeightError> LanguageModel::compress_weight(const std::string
 
 at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
   const profile::Scope part("embedding");
-  LACT_CHECK(
-      ids.dim() == 2 && ids.scalar_type() == at::kLong && (ids.numel() > 0 || world_.mesh.shards() > 1),
-      "[lm] the token ids have shape {} and type {}, expected [B, T] of int64 with at least one token",
-      ids.sizes().vec(), toString(ids.scalar_type()));
-  if (ids.numel() > 0) check_ids(ids, config_.vocabulary_size);
+  if (ids.numel() > 0) check_vocabulary(ids, config_.vocabulary_size);  // a rank may have no tokens
   return (is_compressed() ? compressed_embeddings_->look_up(ids) : at::embedding(embeddings_, ids))
       .to(compute_type_);
 }
@@ -127,11 +129,13 @@ at::Tensor LanguageModel::own_tokens(const at::Tensor& all, const std::vector<in
 }
 
 at::Tensor LanguageModel::hidden(const at::Tensor& ids, std::vector<at::Tensor>* between_blocks) {
+  check_ids(ids);
   const SequenceLayout layout = whole_layout(ids.size(1), {});
   return through_blocks(embed(layout.sharding ? layout.sharding->take(ids, 1) : ids), layout, between_blocks);
 }
 
 at::Tensor LanguageModel::hidden_of_documents(const at::Tensor& ids, const std::vector<int64_t>& lengths) {
+  check_ids(ids);
   const SequenceLayout layout = whole_layout(ids.size(1), lengths);
   return through_blocks(embed(layout.sharding ? layout.sharding->take(ids, 1) : ids), layout, nullptr);
 }
@@ -158,6 +162,7 @@ at::Tensor LanguageModel::by_embeddings(const at::Tensor& hidden) const {
 
 at::Tensor LanguageModel::advance(const at::Tensor& ids, LmState& state) {
   LACT_ASSERT(state.blocks.size() == blocks_.size());
+  check_ids(ids);
   SequenceLayout layout = causal_piece(state.position, ids.size(1), config_.chunk_size, config_.window_size);
   // Ranks share whole chunks; what is left over each reads by itself.
   if (state.position % config_.chunk_size == 0 && ids.size(1) % config_.chunk_size == 0) {

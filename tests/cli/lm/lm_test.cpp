@@ -268,7 +268,7 @@ TEST_F(LmProgram, MemoryDoesNotGrowWithTheLength) {
   EXPECT_EQ(many["tokens"], 64 * 512);
   EXPECT_EQ(many["file_bytes"], few["file_bytes"]);
   EXPECT_EQ(many["state_bytes"], few["state_bytes"]);
-  #if !defined(__SANITIZE_ADDRESS__)  // which keeps what is freed for a while
+#if !defined(__SANITIZE_ADDRESS__)  // which keeps what is freed for a while
   EXPECT_LE(many["peak_memory_bytes"].get<double>(), 1.01 * few["peak_memory_bytes"].get<double>());
 #endif
 }
