@@ -46,6 +46,7 @@ TrainResult start_run(Run run, RunOptions where) {
   parallel::on_first(ranks, [&] { check_no_run(where.folder); });
   parallel::check_same(ranks, options::write(run).dump(), "the settings of the run");
   const std::shared_ptr<Task> task = run.make_task(where.folder, run.initial_model);
+  task->set_world(where.world);  // which refuses a mesh before anything is written
   const std::unique_ptr<RunLock> lock = lock_folder(where);
   parallel::on_first(ranks, [&] {
     check_no_run(where.folder);

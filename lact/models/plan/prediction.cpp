@@ -85,16 +85,28 @@ Repeated repeated(const WorkPart& part, nn::Recompute recompute) {
   return {};
 }
 
-void check_mesh(const Workload& workload, const Arrangement& arrangement) {
-  const parallel::Mesh& mesh = arrangement.mesh;
+namespace {
+
+void check_heads(const Workload& workload, const parallel::Mesh& mesh) {
   for (const auto& heads : workload.heads) {
     if (heads.count % mesh.tensor == 0) continue;
     std::string all;
     for (const auto& other : workload.heads)
       all += fmt::format("{}{} {}", all.empty() ? "" : ", ", other.count, other.name);
-    fail("[plan] tensor={} does not divide the {} {}: the model has {}", mesh.tensor, heads.count, heads.name,
+    fail("[mesh] tensor={} does not divide the {} {}: the model has {}", mesh.tensor, heads.count, heads.name,
          all);
   }
+}
+
+}  // namespace
+
+void check_heads(const ModelConfig& config, const parallel::Mesh& mesh) {
+  if (mesh.tensor > 1) check_heads(workload(config, {}), mesh);
+}
+
+void check_mesh(const Workload& workload, const Arrangement& arrangement) {
+  const parallel::Mesh& mesh = arrangement.mesh;
+  check_heads(workload, mesh);
   LACT_CHECK(workload.shortest_chunk >= double(mesh.shards()),
              "[plan] a chunk of {:.0f} tokens cannot be shared out over {} ranks (context x tensor)",
              workload.shortest_chunk, mesh.shards());

@@ -79,6 +79,9 @@ struct Prediction {
   double overhead(const std::string& axis) const;
 };
 
+/// Throws a sentence if the tensor axis cannot share out the heads evenly.
+void check_heads(const ModelConfig& config, const parallel::Mesh& mesh);
+
 /// Throws a sentence for a mesh that cannot be: heads or micro-batches that do not divide, chunks with fewer
 /// tokens than shards.
 void check_mesh(const Workload& workload, const Arrangement& arrangement);

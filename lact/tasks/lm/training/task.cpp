@@ -9,6 +9,7 @@
 #include "lact/io/atomic_file.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/lm/loss.h"
+#include "lact/models/plan/prediction.h"
 #include "lact/train/ranges.h"
 
 namespace lact::tasks::lm {
@@ -39,6 +40,7 @@ TrainingTask::TrainingTask(std::shared_ptr<models::LanguageModel> model, Sources
 
 void TrainingTask::set_world(const parallel::World& world) {
   world_ = world;
+  models::plan::check_heads(model_->config(), world.mesh);
   model_->set_world(world);
 }
 

@@ -12,6 +12,7 @@
 #include "lact/io/picture_sheet.h"
 #include "lact/io/png.h"
 #include "lact/models/nvs/folder.h"
+#include "lact/models/plan/prediction.h"
 #include "lact/ops/images/rays.h"
 #include "lact/ops/losses/losses.h"
 #include "lact/train/stages.h"
@@ -97,6 +98,7 @@ TrainingTask::TrainingTask(std::shared_ptr<models::NvsModel> model,
 void TrainingTask::set_world(const parallel::World& world) {
   shards_ = world.mesh.shards();
   writes_samples_ = world.all.rank() == 0;
+  models::plan::check_heads(model_->config(), world.mesh);
   model_->set_world(world);
 }
 

@@ -8,6 +8,7 @@
 #include "lact/base/random.h"
 #include "lact/data/clips/clip_sheet.h"
 #include "lact/io/png.h"
+#include "lact/models/plan/prediction.h"
 #include "lact/models/video/denoising.h"
 #include "lact/models/video/folder.h"
 #include "lact/models/video/loss.h"
@@ -127,6 +128,7 @@ TrainingTask::TrainingTask(VideoParts parts, const OpenClips& open_clips, const 
 void TrainingTask::set_world(const parallel::World& world) {
   shards_ = world.mesh.shards();
   writes_samples_ = world.all.rank() == 0;
+  models::plan::check_heads(parts_.model->config(), world.mesh);
   parts_.model->set_world(world);
 }
 
