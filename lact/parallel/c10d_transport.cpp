@@ -83,10 +83,11 @@ class C10dTransport : public Transport {
         work.wait(kLook);
         return;
       } catch (const std::exception&) {
-        if (work.isCompleted()) throw;
+        if (work.isCompleted()) break;  // perhaps only just, and well
       }
       if (rendezvous_.store->check({kAlarm})) throw std::runtime_error("others have given up");
     }
+    work.wait();
   }
 
   template <class Body>
