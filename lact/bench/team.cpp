@@ -38,7 +38,7 @@ bool write_line(int socket, const Json& json) {
 }  // namespace
 
 Team::Team(int64_t ranks, int64_t threads, bool quick) : logs_("") {
-  const int64_t port = ranks > 1 ? parallel::free_port() : 0;
+  const int64_t port = parallel::free_port();
   for (int64_t rank = 0; rank < ranks; ++rank) {
     int ends[2];
     LACT_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "[bench] no socket: {}",
