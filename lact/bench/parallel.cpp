@@ -40,18 +40,20 @@ std::vector<double> added(const std::vector<Json>& answers, const char* name) {
   return sums;
 }
 
-/// How far the team's answer is from that of one process, relative to its length; of the worst tensor.
+/// How far the team's answer is from that of one process: |difference| / |expected| over all tensors
+/// together, estimated along one random direction of each.
 double error_between(Team& one, Team& two, Json request) {
   request["check"] = true;
   const auto expected = one.ask(request), found = two.ask(request);
   const auto along = added(found, "along"), true_along = added(expected, "along"),
              squares = added(expected, "squares");
-  double worst = 0;
+  double difference = 0, size = 0;
   for (size_t i = 0; i < squares.size(); ++i) {
-    const double error = std::abs(along.at(i) - true_along[i]) / std::sqrt(squares[i] + 1e-30);
-    worst = std::isfinite(error) ? std::max(worst, error) : INFINITY;
+    difference += std::pow(along.at(i) - true_along[i], 2);
+    size += squares[i];
   }
-  return worst;
+  const double error = std::sqrt(difference / size);
+  return std::isfinite(error) ? error : INFINITY;
 }
 
 std::string moved_note(const std::vector<Json>& answers, const ContextTraffic& expected, int64_t passes) {
