@@ -108,7 +108,7 @@ TEST_F(Ranks, ThoseThatLiveAreNotBlamed) {
 }
 
 TEST_F(Ranks, ARankThatHangsIsGivenUpAfterTheTimeout) {
-  const std::string words = kEndless + "--mesh tensor=2 -o run";
+  const std::string words = kEndless + "--mesh context=2 -o run";
   const auto outcomes =
       by_hand({words, words}, kUntilSaved + "kill -STOP $rank1; wait $rank0; echo $? >early; kill -9 $rank1");
   EXPECT_EQ(read_file(folder_ / "early"), "1\n");
