@@ -28,6 +28,9 @@ void bench_chunks(Session& session);
 void bench_mixers(Session& session);
 void bench_million(Session& session);
 void bench_plan(Session& session);
+void bench_parallel(Session& session);
+/// A process that bench_parallel starts: does what comes along the socket.
+void run_parallel_rank(int socket, bool quick);
 void bench_profile(Session& session, const MakeTrainStep& make_step);
 
 }  // namespace lact::bench

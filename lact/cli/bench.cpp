@@ -6,6 +6,7 @@
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
+#include "lact/bench/team.h"
 #include "lact/cli/numbers.h"
 #include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
@@ -89,6 +90,16 @@ const std::vector<Area>& areas() {
        "turns of\n"
        "other programs do not count.",
        bench::bench_plan},
+      {"parallel",
+       "Context parallelism at equal threads: two ranks against one process, and the bytes that move",
+       "One layer of lm_small's shape over a long text; forward+backward adds up the parameters' gradients, "
+       "too. Sums\n"
+       "are of 3 d dh numbers (and a few for the momentum) per chunk that is written, and as many backward, "
+       "whatever\n"
+       "the chunk's length; the halo is the window's keys and values before each part of another rank. "
+       "Memory is that\n"
+       "of all processes.",
+       bench::bench_parallel},
       {"profile", "Where a training step goes, part by part",
        "Counted: the model's own operations of each part; the backward pass twice those of the forward pass.",
        [](bench::Session& session) { bench::bench_profile(session, make_train_step); }}};
@@ -120,6 +131,22 @@ void add_race_options(CLI::App& verb, BenchArguments& arguments) {
   verb.add_flag("--no-peers", arguments.no_peers, "Do not compare with PyTorch");
   verb.add_option("--peers", options.peer.folder, "Folder of serve.py; by default bench/peers is looked for");
   verb.add_option("--python", options.peer.python, "Python that has PyTorch")->capture_default_str();
+}
+
+/// What `lact bench parallel` starts; not for people.
+void add_rank(CLI::App& group) {
+  auto* verb = group.add_subcommand(bench::kTeamMember, "A process of bench parallel")->group("");
+  struct Words {
+    int socket = -1;
+    bool quick = false;
+  };
+  const auto words = std::make_shared<Words>();
+  verb->add_option("--socket", words->socket, "Where it is asked")->required();
+  verb->add_flag("--quick", words->quick, "Small shapes");
+  verb->callback([words] {
+    keep_freed_memory();
+    bench::run_parallel_rank(words->socket, words->quick);
+  });
 }
 
 void run_bench(const std::vector<const Area*>& chosen, BenchArguments arguments, int& exit_code) {
@@ -172,6 +199,7 @@ void add_bench(CLI::App& program, int& exit_code) {
     all.push_back(&area);
   }
   add("all", "Everything, one after the other", all, true);
+  add_rank(*group);
 }
 
 }  // namespace lact::cli

@@ -15,8 +15,13 @@ namespace lact::parallel {
 
 namespace {
 
-/// Time for the others to notice a failure too, before those that have not are called lost.
-constexpr auto kRollCall = std::chrono::milliseconds(1500);
+/// How often one that waits asks whether others have given up.
+constexpr auto kLook = std::chrono::milliseconds(500);
+/// Others get so long to say that they are there, after something failed: those that wait say it when they
+/// look, those that compute when they are done. If one alone has not, it is the one.
+constexpr auto kRollCall = std::chrono::milliseconds(1500), kLongRollCall = std::chrono::milliseconds(6000);
+
+const char* const kAlarm = "alarm";
 
 class C10dTransport : public Transport {
  public:
@@ -67,7 +72,22 @@ class C10dTransport : public Transport {
   Wait begin(const char* what, const Operation& operation) {
     c10::intrusive_ptr<c10d::Work> work;
     attempt(what, [&] { work = operation(); });
-    return [this, what, work] { attempt(what, [&] { work->wait(); }); };
+    return [this, what, work] { attempt(what, [&] { wait(*work); }); };
+  }
+
+  /// Until it is done or has failed, here or elsewhere: a rank whose neighbours live would only notice after
+  /// the timeout.
+  void wait(c10d::Work& work) const {
+    while (true) {
+      try {
+        work.wait(kLook);
+        return;
+      } catch (const std::exception&) {
+        if (work.isCompleted()) break;  // perhaps only just, and well
+      }
+      if (rendezvous_.store->check({kAlarm})) throw std::runtime_error("others have given up");
+    }
+    work.wait();
   }
 
   template <class Body>
@@ -80,23 +100,49 @@ class C10dTransport : public Transport {
     }
   }
 
-  /// Says which ranks have not noticed: they are gone or stuck.
+  /// Says which ranks of the group do not say that they are there: they are gone or stuck.
   std::string explain(const std::string& reason) const {
     std::vector<int64_t> missing;
     try {
-      const auto key = [&](int64_t rank) { return fmt::format("{}/failed/{}", name_, rank); };
-      rendezvous_.store->set(key(rendezvous_.rank), std::vector<uint8_t>{1});
-      std::this_thread::sleep_for(kRollCall);
-      for (const int64_t member : members_) {
-        if (!rendezvous_.store->check({key(member)})) missing.push_back(member);
-      }
+      missing = roll_call();
     } catch (const std::exception&) {
-      return fmt::format("rank 0, where the ranks meet, is gone ({})", reason);
+      return fmt::format("rank 0, where the ranks meet, is gone or stuck ({})", reason);
     }
     if (missing.empty())
       return fmt::format("the connection between ranks {} broke ({})", fmt::join(members_, ", "), reason);
     return fmt::format("rank {} {} gone or stuck ({})", fmt::join(missing, " and rank "),
                        missing.size() == 1 ? "is" : "are", reason);
+  }
+
+  std::vector<int64_t> roll_call() const {
+    c10d::Store& store = *rendezvous_.store;
+    const auto tell = [&](const std::string& key) { store.set(key, std::vector<uint8_t>{1}); };
+    const auto without = [&](const char* word) {
+      std::vector<int64_t> ranks;
+      for (const int64_t member : members_) {
+        if (!store.check({fmt::format("{}/{}", word, member)})) ranks.push_back(member);
+      }
+      return ranks;
+    };
+    const auto wait_until = [](std::chrono::milliseconds longest, const auto& done) {
+      const auto start = std::chrono::steady_clock::now();
+      while (!done(std::chrono::steady_clock::now() - start) &&
+             std::chrono::steady_clock::now() - start < longest) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+    };
+    tell(kAlarm);
+    tell(fmt::format("there/{}", rendezvous_.rank));
+    std::vector<int64_t> missing;
+    wait_until(kLongRollCall, [&](auto passed) {
+      missing = without("there");
+      return missing.empty() || (missing.size() == 1 && passed >= kRollCall);
+    });
+    tell(fmt::format("told/{}", rendezvous_.rank));
+    // The store ends with rank 0: the others need it until they know as well.
+    if (rendezvous_.rank == 0)
+      wait_until(kLongRollCall, [&](auto) { return without("told").size() <= missing.size(); });
+    return missing;
   }
 
   Rendezvous rendezvous_;

@@ -25,22 +25,6 @@ namespace {
 constexpr int kMistakeOfTheCaller = 2;
 constexpr int64_t kLastPort = 65535;
 
-/// A port that nobody listens on. Somebody may take it before rank 0 does: that is what restarts are for.
-int64_t free_port() {
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in place = {};
-  place.sin_family = AF_INET;
-  place.sin_addr.s_addr = htonl(INADDR_ANY);
-  socklen_t size = sizeof(place);
-  auto* const address = reinterpret_cast<sockaddr*>(&place);
-  const bool found =
-      listener >= 0 && bind(listener, address, size) == 0 && getsockname(listener, address, &size) == 0;
-  const int error = errno;
-  if (listener >= 0) close(listener);
-  LACT_CHECK(found, "[launch] no free port: {}", std::generic_category().message(error));
-  return ntohs(place.sin_port);
-}
-
 /// One start of the job after the other, all with the same logs.
 class Launcher {
  public:
@@ -108,6 +92,21 @@ class Launcher {
 };
 
 }  // namespace
+
+int64_t free_port() {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in place = {};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_ANY);
+  socklen_t size = sizeof(place);
+  auto* const address = reinterpret_cast<sockaddr*>(&place);
+  const bool found =
+      listener >= 0 && bind(listener, address, size) == 0 && getsockname(listener, address, &size) == 0;
+  const int error = errno;
+  if (listener >= 0) close(listener);
+  LACT_CHECK(found, "[launch] no free port: {}", std::generic_category().message(error));
+  return ntohs(place.sin_port);
+}
 
 void LaunchOptions::check() const {
   LACT_CHECK(processes >= 1, "[launch] {} processes, expected at least 1", processes);

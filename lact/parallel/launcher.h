@@ -28,6 +28,9 @@ struct LaunchOptions {
   void check() const;
 };
 
+/// A port that nobody listens on. Somebody may take it before rank 0 does: that is what restarts are for.
+int64_t free_port();
+
 /// The words of the program, its name first, when it is started for the first time (0), again (1), ...
 using LaunchWords = std::function<std::vector<std::string>(int64_t restart)>;
 

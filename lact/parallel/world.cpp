@@ -7,7 +7,9 @@
 #include <mutex>
 #include <thread>
 
+#include "lact/base/version.h"
 #include "lact/parallel/c10d_transport.h"
+#include "lact/parallel/own_address.h"
 
 #ifdef LACT_HAS_GLOO
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -34,6 +36,9 @@ World connect_all(const Rendezvous& rendezvous, const Mesh& mesh) {
   World world;
   world.mesh = mesh;
   world.all = group("all", [](const Place&) { return true; });
+  // Before groups are made that only some of the meshes have.
+  check_same(world.all, version(), "the version");
+  check_same(world.all, to_string(mesh), "the mesh");
   world.sequence = group("sequence", [&](const Place& other) { return other.data == here.data; });
   world.context = group(
       "context", [&](const Place& other) { return other.data == here.data && other.tensor == here.tensor; });
@@ -59,8 +64,7 @@ World join(const Meeting& meeting, const Mesh& mesh) {
 #if TORCH_VERSION_MAJOR >= 2 && TORCH_VERSION_MINOR >= 4
   options.useLibUV = false;  // not every build has it
 #endif
-  const bool local = meeting.address == "127.0.0.1" || meeting.address == "localhost";
-  Rendezvous rendezvous = {{}, meeting.rank, local ? "127.0.0.1" : "", meeting.timeout};
+  Rendezvous rendezvous = {{}, meeting.rank, own_address_towards(meeting.address), meeting.timeout};
   try {
     rendezvous.store = c10::make_intrusive<c10d::TCPStore>(meeting.address, options);
   } catch (const std::exception& error) {

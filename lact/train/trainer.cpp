@@ -17,7 +17,6 @@
 #include "lact/base/out_of_memory.h"
 #include "lact/base/progress.h"
 #include "lact/base/threads.h"
-#include "lact/base/version.h"
 #include "lact/train/ema.h"
 #include "lact/train/gradient_sum.h"
 #include "lact/train/memory_needed.h"
@@ -402,8 +401,6 @@ void check_ranks(Task& task, const TrainOptions& options, const RunOptions& run,
                  const std::optional<Checkpoint>& checkpoint) {
   const parallel::Group& ranks = run.world.all;
   if (ranks.alone()) return;
-  parallel::check_same(ranks, version(), "the version");
-  parallel::check_same(ranks, parallel::to_string(run.world.mesh), "the mesh");
   parallel::check_same(ranks, options::write(options).dump(), "the training options");
   parallel::check_same(ranks, checkpoint ? std::to_string(checkpoint->step) : "none",
                        "the checkpoint's step");
