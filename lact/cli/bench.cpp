@@ -6,6 +6,7 @@
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
+#include "lact/cli/device.h"
 #include "lact/cli/numbers.h"
 #include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
@@ -123,6 +124,7 @@ void add_race_options(CLI::App& verb, BenchArguments& arguments) {
 }
 
 void run_bench(const std::vector<const Area*>& chosen, BenchArguments arguments, int& exit_code) {
+  needs_processor("bench");
   LACT_CHECK(ops::fused_paths(), "[bench] --reference means nothing here: both paths are measured");
   arguments.options.peers = !arguments.no_peers && !chosen.empty();
   make_places(arguments);

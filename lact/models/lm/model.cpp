@@ -7,6 +7,7 @@
 #include "lact/mixers/sharding.h"
 #include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/ops/dispatch/dtypes.h"
 
 namespace lact::models {
@@ -102,8 +103,9 @@ at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
       ids.dim() == 2 && ids.scalar_type() == at::kLong && (ids.numel() > 0 || world_.mesh.shards() > 1),
       "[lm] the token ids have shape {} and type {}, expected [B, T] of int64 with at least one token",
       ids.sizes().vec(), toString(ids.scalar_type()));
-  if (ids.numel() > 0) check_ids(ids, config_.vocabulary_size);
-  return (is_compressed() ? compressed_embeddings_->look_up(ids) : at::embedding(embeddings_, ids))
+  if (ids.numel() > 0 && ops::has_values(ids)) check_ids(ids, config_.vocabulary_size);
+  return (is_compressed() ? compressed_embeddings_->look_up(ids)
+                          : at::embedding(embeddings_, ids.to(embeddings_.device())))
       .to(compute_type_);
 }
 
