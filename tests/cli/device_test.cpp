@@ -1,4 +1,5 @@
 // --device: what this build of LibTorch has runs, the rest is refused.
+#include <ATen/Context.h>
 #include <torch/cuda.h>
 
 #include "lact/cli/device.h"
@@ -23,6 +24,11 @@ TEST(DeviceOption, OtherWordsAreRefused) {
     expect_mistake("--device " + name + " info lm_760m_muon",
                    "--device is " + name + ", expected cpu, cuda, cuda:N or mps");
   }
+}
+
+TEST(DeviceOption, MetalIsRefusedWithoutIt) {
+  if (at::hasMPS()) GTEST_SKIP() << "this machine has it";
+  expect_mistake("--device mps info lm_760m_muon", "--device is mps, but this build of LibTorch has cpu");
 }
 
 TEST(DeviceOption, WhatTheMachineLacksIsRefusedOnEveryVerb) {

@@ -1,5 +1,6 @@
 // No operation of a model assumes a processor: all of them run on LibTorch's meta device, where a tensor has
 // a shape and no memory.
+#include <ATen/ExpandUtils.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <gtest/gtest.h>
@@ -102,9 +103,15 @@ at::Tensor log_sigmoid_gradient_shape(const at::Tensor& gradient, const at::Tens
   return at::empty_like(gradient);
 }
 at::Tensor where_shape(const at::Tensor& condition, const at::Tensor& x, const at::Tensor& y) {
-  return at::empty_like(at::add(x, y))
-      .expand_as(at::add(condition.to(x.scalar_type()), at::add(x, y)))
-      .clone();
+  return at::empty(at::infer_size(condition.sizes(), at::infer_size(x.sizes(), y.sizes())), x.options());
+}
+at::Tensor& abs_shape(const at::Tensor& x, at::Tensor& out) {
+  out.resize_(x.sizes());
+  return out;
+}
+at::Tensor& logical_or_shape(const at::Tensor& x, const at::Tensor& y, at::Tensor& out) {
+  out.resize_(at::infer_size(x.sizes(), y.sizes()));
+  return out;
 }
 at::Tensor solve_shape(const at::Tensor&, const at::Tensor& b, bool, bool, bool) { return at::empty_like(b); }
 
@@ -116,6 +123,8 @@ TORCH_LIBRARY_IMPL(aten, Meta, library) {
   if (missing("index_select", "")) library.impl("index_select", &index_select_shape);
   if (missing("embedding_dense_backward", ""))
     library.impl("embedding_dense_backward", &embedding_gradient_shape);
+  if (missing("abs", "out")) library.impl("abs.out", &abs_shape);
+  if (missing("logical_or", "out")) library.impl("logical_or.out", &logical_or_shape);
   if (missing("flip", "")) library.impl("flip", &flip_shape);
   if (missing("log_sigmoid_forward", "")) library.impl("log_sigmoid_forward", &log_sigmoid_shapes);
   if (missing("log_sigmoid_backward", "")) library.impl("log_sigmoid_backward", &log_sigmoid_gradient_shape);
@@ -166,9 +175,17 @@ void expect_gradients(const torch::nn::Module& model, const at::Tensor& loss) {
   }
 }
 
+/// With the forms that a device gets by itself, and with the plain ones of --reference.
+class MetaDevice : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override { ops::set_fused_paths(GetParam()); }
+  void TearDown() override { ops::set_fused_paths(true); }
+};
+INSTANTIATE_TEST_SUITE_P(Paths, MetaDevice, ::testing::Bool());
+
 }  // namespace
 
-TEST(MetaDevice, RefusesTensorsOfTheProcessor) {
+TEST_P(MetaDevice, RefusesTensorsOfTheProcessor) {
   const at::Tensor elsewhere = at::empty({2, 3}, c10::Device(c10::kMeta));
   const Watch strict(Mode::strict);
   EXPECT_THROW(elsewhere + at::ones({2, 3}), c10::Error);
@@ -178,7 +195,7 @@ TEST(MetaDevice, RefusesTensorsOfTheProcessor) {
   EXPECT_NO_THROW(elsewhere * 2 + at::ones({2, 3}).to(elsewhere.device()));
 }
 
-TEST(MetaDevice, EveryLanguageModelRunsThere) {
+TEST_P(MetaDevice, EveryLanguageModelRunsThere) {
   for (const auto& [name, config] : language_models()) {
     SCOPED_TRACE(name);
     const auto model = make_on_meta<models::LanguageModel>(config);
@@ -198,7 +215,7 @@ TEST(MetaDevice, EveryLanguageModelRunsThere) {
   }
 }
 
-TEST(MetaDevice, DocumentsInOneRowRunThere) {
+TEST_P(MetaDevice, DocumentsInOneRowRunThere) {
   const auto model = make_on_meta<models::LanguageModel>(testing::tiny_lm());
   const at::Tensor ids = testing::random_ids(2, 35);
   const Watch strict(Mode::strict);
@@ -206,7 +223,7 @@ TEST(MetaDevice, DocumentsInOneRowRunThere) {
   expect_gradients(*model, models::next_token_losses(*model, hidden, on_meta(ids)).mean());
 }
 
-TEST(MetaDevice, EveryViewModelRunsThere) {
+TEST_P(MetaDevice, EveryViewModelRunsThere) {
   for (const auto mixer : testing::kNvsMixers) {
     SCOPED_TRACE(options::word_of(mixer));
     const auto model = make_on_meta<models::NvsModel>(testing::tiny_nvs(mixer));
@@ -224,7 +241,7 @@ TEST(MetaDevice, EveryViewModelRunsThere) {
   }
 }
 
-TEST(MetaDevice, EveryVideoModelRunsThere) {
+TEST_P(MetaDevice, EveryVideoModelRunsThere) {
   for (const auto mixer : testing::kVideoMixers) {
     SCOPED_TRACE(options::word_of(mixer));
     const auto config = testing::tiny_video(mixer);
