@@ -7,6 +7,7 @@
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/bench/team.h"
+#include "lact/cli/device.h"
 #include "lact/cli/numbers.h"
 #include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
@@ -150,6 +151,7 @@ void add_rank(CLI::App& group) {
 }
 
 void run_bench(const std::vector<const Area*>& chosen, BenchArguments arguments, int& exit_code) {
+  needs_processor("bench");
   LACT_CHECK(ops::fused_paths(), "[bench] --reference means nothing here: both paths are measured");
   arguments.options.peers = !arguments.no_peers && !chosen.empty();
   make_places(arguments);

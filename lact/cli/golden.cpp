@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "lact/base/log.h"
+#include "lact/cli/device.h"
 #include "lact/cli/verbs.h"
 #include "lact/golden/golden.h"
 
@@ -69,6 +70,7 @@ void add_golden(CLI::App& program, int& exit_code) {
       "closest to its limit. Cases of a kind that this build does not compute are counted apart. Exit code 1 "
       "if a case\nfails.\n\nExample: lact golden --filter ttt");
   verb->callback([arguments, &exit_code] {
+    needs_processor("golden");
     static constexpr int kNameWidth = 52;
     if (!arguments->json) {
       // The head of the table waits for the first row, so that a mistake prints nothing on stdout.

@@ -6,9 +6,11 @@
 #include "lact/base/log.h"
 #include "lact/base/one_sentence.h"
 #include "lact/base/threads.h"
+#include "lact/cli/device.h"
 #include "lact/cli/help_text.h"
 #include "lact/cli/numbers.h"
 #include "lact/cli/standard_streams.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/ops/dispatch/paths.h"
 
 namespace lact::cli {
@@ -21,6 +23,7 @@ void set_up(const ProgramOptions& options) {
   log::set_quiet(options.quiet);
   use_threads(options.threads);
   ops::set_fused_paths(!options.reference);
+  ops::set_compute_device(device_named(options.device));
   if (blas_is_reference()) {
     log::warn(
         "running on the reference BLAS, which is about 50 times slower than OpenBLAS; install "
@@ -80,6 +83,8 @@ std::unique_ptr<CLI::App> make_program(ProgramOptions& options, int& exit_code,
   add_number(*app, "--threads", options.threads,
              "Processor cores to use; 0 is all of them, or OMP_NUM_THREADS",
              Limits{0, double(most_threads())});
+  app->add_option("--device", options.device, "Where models compute: cpu, cuda, cuda:N or mps")
+      ->capture_default_str();
   app->add_flag("-q,--quiet", options.quiet, "No progress messages, only results and errors");
   app->add_flag("--reference", options.reference,
                 "Plain operations only, none of the fast paths: slower, for comparison");

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "lact/cli/verbs.h"
@@ -13,6 +14,7 @@ namespace lact::cli {
 /// What holds for every verb.
 struct ProgramOptions {
   int threads = 0;
+  std::string device = "cpu";
   bool quiet = false, version = false, reference = false, debug = false;
 };
 

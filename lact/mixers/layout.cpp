@@ -110,7 +110,8 @@ ops::RopeTable RopeTables::get(const at::Tensor& positions, int64_t head_dim,
 ops::RopeTable SequenceLayout::rope_table(int64_t head_dim, const ops::RopeOptions& options,
                                           at::Device device) const {
   const ops::RopeTable table = rope_tables->get(positions, head_dim, options);
-  return {table.cos.to(device), table.sin.to(device), table.angles.to(device)};
+  const auto type = device.type() == at::kMPS ? at::kFloat : at::kDouble;  // Metal knows no float64
+  return {table.cos.to(device, type), table.sin.to(device, type), table.angles.to(device)};
 }
 
 void check_tokens(const at::Tensor& x, const SequenceLayout& layout) {

@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/ops/dispatch/paths.h"
 #include "lact/ttt/scan_forms.h"
 
@@ -48,7 +49,7 @@ void check_scan(const FastWeightRule& rule, const Schedule& schedule, const Scan
     return;
   }
   for (const auto& rate : inputs.rates) {
-    if (rate.defined() && !at::isfinite(rate.detach()).all().item<bool>()) {
+    if (rate.defined() && ops::has_values(rate) && !at::isfinite(rate.detach()).all().item<bool>()) {
       throw NonFinite("[ttt] the learning rates contain NaN or infinity");
     }
   }

@@ -173,7 +173,7 @@ TEST_F(Ranks, AMeshThatDoesNotFitIsRefusedAtTheStart) {
   expect_refused(by_hand({words + "--mesh context=3", words + "--mesh context=3"}),
                  "context=3 is a mesh of 3 ranks but the job has 2", folder_);
   expect_refused(by_hand({words + "--mesh tensor=3", words + "--mesh tensor=3", words + "--mesh tensor=3"}),
-                 "tensor=3 does not divide the 2", folder_);
+                 "cannot be shared out among the 3 ranks of the tensor axis", folder_);
   expect_mistake(kTinyRun + "--mesh context=2 -o " + quoted("run"),
                  "context=2 has 2 ranks but this is one process; start them with: lact launch -n 2");
   expect_mistake(kTinyRun + "--mesh contxt=2 -o " + quoted("run"), "contxt");

@@ -8,6 +8,7 @@ namespace lact::attention {
 
 Heads::Heads(torch::nn::Module& owner, int64_t model_dim, const AttentionConfig& config)
     : config_(config), head_dim_(head_width(model_dim, config.num_heads)) {
+  place_ = owner.register_buffer("place", at::empty({0}));
   if (!config.head_norm) return;
   const nn::NormOptions options = {nn::NormKind::rms, config.head_norm_epsilon};
   q_norm_ = owner.register_module("q_norm", std::make_shared<nn::Norm>(head_dim_, options));
@@ -33,7 +34,7 @@ HeadInputs Heads::split(const Projected& in, const SequenceLayout& layout,
 }
 
 at::Tensor Heads::no_tokens(int64_t batch) const {
-  return at::empty({batch, 0, config_.num_heads, head_dim_});
+  return at::empty({batch, 0, config_.num_heads, head_dim_}, place_.device());
 }
 
 }  // namespace lact::attention

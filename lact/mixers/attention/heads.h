@@ -50,6 +50,7 @@ class Heads {
   AttentionConfig config_;
   int64_t head_dim_;
   std::shared_ptr<nn::Norm> q_norm_, k_norm_;
+  at::Tensor place_;  ///< holds nothing, but moves with the owner, which may have no parameter
 };
 
 }  // namespace lact::attention

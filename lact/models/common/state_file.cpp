@@ -37,7 +37,9 @@ struct StateFiller : StateVisitor {
     const bool bytes = value.scales.defined();
     const at::Tensor& read = reader.find(name);
     if (read.scalar_type() != at::kChar) {
-      at::Tensor wide = at::empty(value.numbers.sizes(), bytes ? at::kFloat : value.numbers.scalar_type());
+      at::Tensor wide =
+          at::empty(value.numbers.sizes(),
+                    value.numbers.options().dtype(bytes ? at::kFloat : value.numbers.scalar_type()));
       tensor(name, wide, 1);
       value = bytes ? ops::keep(wide, ops::CacheFormat::int8) : ops::KeptTokens{wide, {}};
       return;
@@ -48,7 +50,7 @@ struct StateFiller : StateVisitor {
                read.sizes().vec(), expected);
     const ops::KeptTokens kept = {read,
                                   reader.take(name + "_scales", {expected.begin(), expected.end() - 1})};
-    value = bytes ? kept : ops::KeptTokens{ops::widened(kept, value.numbers.scalar_type()), {}};
+    value = bytes ? kept : ops::KeptTokens{ops::widened(kept, at::kFloat).to(value.numbers.options()), {}};
   }
   void number(const std::string& name, int64_t& value) override {
     const at::Tensor& read = reader.find(name);

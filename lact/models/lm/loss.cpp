@@ -27,10 +27,11 @@ at::Tensor losses_of_logits(const LanguageModel& model, const at::Tensor& hidden
 at::Tensor next_token_losses(const LanguageModel& model, const at::Tensor& hidden,
                              const at::Tensor& targets) {
   const profile::Scope part("head and loss");
-  const at::Tensor flat = hidden.flatten(0, 1), wanted = targets.flatten();
+  const at::Tensor flat = hidden.flatten(0, 1), wanted = targets.flatten().to(hidden.device());
   return (model.is_compressed() ? losses_of_logits(model, flat, wanted)
                                 : ops::token_losses(flat, model.head_weight(), wanted))
-      .view(targets.sizes());
+      .view(targets.sizes())
+      .to(targets.device());
 }
 
 }  // namespace lact::models

@@ -7,6 +7,7 @@
 #include "lact/mixers/sharding.h"
 #include "lact/models/common/weights_fit.h"
 #include "lact/nn/init.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/ops/dispatch/dtypes.h"
 
 namespace lact::models {
@@ -109,8 +110,10 @@ std::optional<ops::WeightError> LanguageModel::compress_weight(const std::string
 
 at::Tensor LanguageModel::embed(const at::Tensor& ids) const {
   const profile::Scope part("embedding");
-  if (ids.numel() > 0) check_vocabulary(ids, config_.vocabulary_size);  // a rank may have no tokens
-  return (is_compressed() ? compressed_embeddings_->look_up(ids) : at::embedding(embeddings_, ids))
+  if (ids.numel() > 0 && ops::has_values(ids))  // a rank may have no tokens
+    check_vocabulary(ids, config_.vocabulary_size);
+  return (is_compressed() ? compressed_embeddings_->look_up(ids)
+                          : at::embedding(embeddings_, ids.to(embeddings_.device())))
       .to(compute_type_);
 }
 

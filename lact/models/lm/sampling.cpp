@@ -48,7 +48,7 @@ void Sampler::note(int64_t token) {
 }
 
 int64_t Sampler::draw(const at::Tensor& all_logits) {
-  const at::Tensor wide = all_logits.to(at::kDouble).contiguous();
+  const at::Tensor wide = all_logits.to(at::kCPU).to(at::kDouble).contiguous();
   std::vector<double> logits(wide.data_ptr<double>(), wide.data_ptr<double>() + wide.numel());
   if (options_.repetition_penalty != 1) {
     for (const int64_t token : std::set<int64_t>(recent_.begin(), recent_.end())) {

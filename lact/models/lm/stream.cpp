@@ -59,7 +59,7 @@ at::Tensor read_padded(std::span<LmStream> streams, const at::Tensor& ids, std::
   for (size_t row = 0; row < streams.size(); ++row) {
     LACT_CHECK(lengths[row] >= 0 && lengths[row] <= ids.size(1), "[lm] row {} has length {} of {} tokens",
                row, lengths[row], ids.size(1));
-    const at::Tensor tokens = ids[int64_t(row)].contiguous();
+    const at::Tensor tokens = ids[int64_t(row)].to(at::kCPU).contiguous();
     streams[row].read({tokens.data_ptr<int64_t>(), size_t(lengths[row])},
                       [&](const at::Tensor& piece, int64_t first) {
                         if (!hidden.defined()) {

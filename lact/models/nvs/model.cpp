@@ -133,7 +133,7 @@ at::Tensor NvsModel::embed(const at::Tensor& views) const {
     blank[2] = kColorChannels;
     pixels = at::cat({views, at::zeros(blank, views.options())}, 2);
   }
-  const at::Tensor patches = nn::patchify(pixels, config_.patch_size).to(input_->weight.scalar_type());
+  const at::Tensor patches = nn::patchify(pixels, config_.patch_size).to(input_->weight.options());
   return input_norm_->forward(input_->forward(patches)).to(compute_type_);
 }
 
@@ -170,7 +170,8 @@ at::Tensor NvsModel::forward(const at::Tensor& images, const at::Tensor& input_r
   }
   const at::Tensor colours = decode(of_targets());
   return nn::unpatchify(sharding ? sharding->put_together(colours, target_tokens) : colours, targets, height,
-                        width, config_.patch_size);
+                        width, config_.patch_size)
+      .to(images.device());
 }
 
 std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<at::Tensor>& images,
@@ -294,7 +295,7 @@ at::Tensor NvsModel::render(const NvsState& state, const at::Tensor& intrinsics,
     at::Tensor x = embed(rays.unsqueeze(0).unsqueeze(0));
     const SequenceLayout layout = views_layout(0, 1, tokens);
     for (size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i]->render(x, layout, state.of_block(i));
-    return nn::unpatchify(decode(x), 1, height, width, config_.patch_size)[0][0];
+    return nn::unpatchify(decode(x), 1, height, width, config_.patch_size)[0][0].to(intrinsics.device());
   });
 }
 

@@ -144,14 +144,14 @@ at::Tensor Umt5Encoder::forward(const at::Tensor& ids, const at::Tensor& mask) c
   LACT_CHECK(!mask.defined() || mask.sizes() == ids.sizes(), "[umt5] the mask has shape {}, expected {}",
              mask.sizes().vec(), ids.sizes().vec());
   const int64_t length = ids.size(1);
+  const auto device = embedding_.device();
   const at::Tensor hidden_keys =
-      (mask.defined() ? mask.eq(0) : at::zeros_like(ids, at::kBool)).unsqueeze(1).unsqueeze(1);
-  const at::Tensor groups =
-      distance_buckets(length, length, config_.buckets, config_.furthest).to(ids.device());
+      (mask.defined() ? mask.eq(0) : at::zeros_like(ids, at::kBool)).unsqueeze(1).unsqueeze(1).to(device);
+  const at::Tensor groups = distance_buckets(length, length, config_.buckets, config_.furthest).to(device);
   const auto type = ops::wide_type(embedding_.scalar_type());
-  at::Tensor x = at::embedding(embedding_, ids).to(type);
+  at::Tensor x = at::embedding(embedding_, ids.to(device)).to(type);
   for (const auto& block : blocks_) x = block->forward(x, groups, hidden_keys);
-  return ops::rms_norm(x, norm_.to(type), config_.norm_epsilon);
+  return ops::rms_norm(x, norm_.to(type), config_.norm_epsilon).to(ids.device());
 }
 
 }  // namespace lact::models

@@ -7,6 +7,7 @@
 #include "lact/models/common/config_checks.h"
 #include "lact/models/common/config_file.h"
 #include "lact/models/vae/folder.h"
+#include "lact/ops/dispatch/device.h"
 
 namespace lact::models {
 
@@ -63,7 +64,9 @@ std::shared_ptr<VideoCodec> load_codec(const std::string& folder_or_file) {
     const auto config = read_config_of<PixelCodecConfig>(folder_or_file, kPixelType, "codec");
     return std::make_shared<PixelCodec>(config.patch);
   }
-  return std::make_shared<VaeCodec>(load_vae(folder_or_file));
+  const auto model = load_vae(folder_or_file);
+  model->to(ops::compute_device());
+  return std::make_shared<VaeCodec>(model);
 }
 
 void save_codec(const std::string& folder, const VideoCodec& codec) {

@@ -104,14 +104,15 @@ Vae::Vae(const VaeConfig& config) : config_(config) {
 
 LatentMoments Vae::encode(const at::Tensor& pixels, FrameCaches* caches) const {
   check_pixels(pixels, config_, caches == nullptr || caches->at_first_frame());
-  const at::Tensor x = pixels.to(conv1_->weight.scalar_type());
+  const at::Tensor x = pixels.to(conv1_->weight.options());
   const auto halves = conv1_->forward(encoder_->forward(x, caches), nullptr).chunk(2, 1);
-  return {halves[0], halves[1]};
+  return {halves[0].to(pixels.device()), halves[1].to(pixels.device())};
 }
 
 at::Tensor Vae::decode(const at::Tensor& latents, FrameCaches* caches) const {
   check_latents(latents, config_);
-  return decoder_->forward(conv2_->forward(latents.to(conv2_->weight.scalar_type()), nullptr), caches);
+  return decoder_->forward(conv2_->forward(latents.to(conv2_->weight.options()), nullptr), caches)
+      .to(latents.device());
 }
 
 at::Tensor Vae::per_channel(const std::vector<double>& values, double otherwise,

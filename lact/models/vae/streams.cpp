@@ -74,11 +74,12 @@ class VaeEncoderStream : public CodecStream {
     check_piece(piece, kPixelChannels, "pixels");
     check_picture(piece, side);
     const at::Tensor frames =
-        waiting_.defined() ? at::cat({waiting_, piece.to(waiting_.options())}, 2) : piece;
+        waiting_.defined() ? at::cat({waiting_.to(piece.device()), piece.to(waiting_.scalar_type())}, 2)
+                           : piece;
     const int64_t many = latents_at_once(piece.size(0), piece.size(3) * piece.size(4), step);
     std::vector<at::Tensor> ready = {
         at::empty({piece.size(0), config.latent_channels, 0, piece.size(3) / side, piece.size(4) / side},
-                  model_->parameters().front().options())};
+                  model_->parameters().front().options().device(piece.device()))};
     int64_t done = 0;
     while (done < frames.size(2)) {
       // The clip's first frame is a latent frame by itself.
@@ -103,7 +104,7 @@ class VaeEncoderStream : public CodecStream {
     const at::Tensor blank =
         at::zeros({batch, kPixelChannels, 1, rows, columns}, model_->parameters().front().options());
     shape_caches(caches_, [&] { model_->encode(blank, &caches_); });
-    waiting_ = blank.narrow(2, 0, 0).clone();
+    waiting_ = blank.narrow(2, 0, 0).to(at::kCPU).clone();
   }
 
   void visit(StateVisitor& visitor, const std::string& prefix) override {

@@ -27,7 +27,7 @@ TimeEmbedding::TimeEmbedding(int64_t frequency_dim, int64_t model_dim) : frequen
 
 TimeContext TimeEmbedding::forward(const at::Tensor& timesteps) const {
   const profile::Scope part("embedding");
-  const at::Tensor waves = sinusoidal_embedding(timesteps, frequency_dim_).to(in_->weight.scalar_type());
+  const at::Tensor waves = sinusoidal_embedding(timesteps, frequency_dim_).to(in_->weight.options());
   const at::Tensor embedding = out_->forward(at::silu(in_->forward(waves)));
   return {embedding,
           projection_->forward(at::silu(embedding)).unflatten(-1, {kBlockModulations, embedding.size(-1)})};
@@ -47,7 +47,7 @@ at::Tensor TextEmbedding::forward(const at::Tensor& text) const {
       "[video] the text has shape {} and type {}, expected [B, at most {}, {}] of floating point numbers",
       text.sizes().vec(), toString(text.scalar_type()), text_length_, text_dim_);
   const at::Tensor padded = at::constant_pad_nd(text, {0, 0, 0, text_length_ - text.size(1)});
-  return out_->forward(ops::gelu_tanh(in_->forward(padded.to(in_->weight.scalar_type()))));
+  return out_->forward(ops::gelu_tanh(in_->forward(padded.to(in_->weight.options()))));
 }
 
 }  // namespace lact::models

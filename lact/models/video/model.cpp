@@ -94,7 +94,7 @@ VideoModel::Context VideoModel::context(const at::Tensor& timesteps, const at::T
 
 at::Tensor VideoModel::embed(const at::Tensor& latents, const Sharding* sharding) const {
   const profile::Scope part("embedding");
-  const at::Tensor patches = nn::patchify(latents, patch_).to(patch_embedding_->weight.scalar_type());
+  const at::Tensor patches = nn::patchify(latents, patch_).to(patch_embedding_->weight.options());
   return patch_embedding_->forward(sharding != nullptr ? sharding->take(patches, 1) : patches);
 }
 
@@ -106,7 +106,7 @@ at::Tensor VideoModel::decode(const at::Tensor& x, const at::Tensor& time) const
 }
 
 at::Tensor VideoModel::in_place(const at::Tensor& patches, const at::Tensor& latents) const {
-  return nn::unpatchify(patches, latents.size(3), latents.size(4), patch_);
+  return nn::unpatchify(patches, latents.size(3), latents.size(4), patch_).to(latents.device());
 }
 
 at::Tensor VideoModel::forward(const at::Tensor& latents, const at::Tensor& timesteps, const at::Tensor& text,

@@ -9,7 +9,7 @@
 
 namespace lact::ops {
 
-/// automatic: bf16 where this processor multiplies it faster than float32, f32 otherwise.
+/// automatic: bf16 where this processor multiplies it faster than float32, and on CUDA; f32 otherwise.
 enum class Precision { automatic, f32, bf16 };
 constexpr std::array<std::pair<Precision, std::string_view>, 3> enum_names(Precision) {
   return {{{Precision::automatic, "auto"}, {Precision::f32, "f32"}, {Precision::bf16, "bf16"}}};

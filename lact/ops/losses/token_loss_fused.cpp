@@ -2,6 +2,7 @@
 #include <torch/autograd.h>
 
 #include "lact/kernels/token_loss.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/ops/dispatch/dtypes.h"
 #include "lact/ops/dispatch/work_items.h"
 #include "lact/ops/linear/matrix_product.h"
@@ -155,7 +156,7 @@ struct TokenLosses : torch::autograd::Function<TokenLosses> {
     const bool of_hidden = context->needs_input_grad(0), of_weight = context->needs_input_grad(1);
     const at::Tensor upstream = incoming[0].contiguous();
     const bool fresh = context->saved_data["fresh"].toBool();
-    const bool equal = upstream.eq(upstream[0]).all().item<bool>();
+    const bool equal = has_values(upstream) && upstream.eq(upstream[0]).all().item<bool>();
     const Gradients again =
         differentiate(saved, upstream, of_hidden && !fresh, of_weight && !(fresh && equal));
     at::Tensor dhidden = again.dhidden, dweight = again.dweight;

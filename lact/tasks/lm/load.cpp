@@ -6,6 +6,7 @@
 #include "lact/base/log.h"
 #include "lact/base/options.h"
 #include "lact/models/lm/folder.h"
+#include "lact/ops/dispatch/device.h"
 
 namespace lact::tasks::lm {
 
@@ -25,6 +26,13 @@ ops::CacheFormat cache_for(ops::CacheFormat cache, ops::WeightFormat weights) {
 }  // namespace
 
 Loaded load(const std::string& folder, const LoadOptions& options, bool with_fingerprint) {
+  const at::Device device = ops::compute_device();
+  const auto weights = device.is_cpu() || options.weights != ops::WeightFormat::automatic
+                           ? options.weights
+                           : ops::WeightFormat::f32;
+  LACT_CHECK(device.is_cpu() || weights == ops::WeightFormat::f32,
+             "[lm] weights as {} are for the processor, expected f32 on {}", options::word_of(weights),
+             device.str());
   // Small things first: what is wrong with them is known before gigabytes are read.
   const models::LmConfig config = models::read_lm_config(folder);
   Loaded loaded;
@@ -32,12 +40,13 @@ Loaded load(const std::string& folder, const LoadOptions& options, bool with_fin
   LACT_CHECK(loaded.tokenizer->vocabulary_size() <= config.vocabulary_size,
              "{}: the tokenizer ({}) has {} tokens but the model's vocabulary is {}", folder,
              loaded.tokenizer->description(), loaded.tokenizer->vocabulary_size(), config.vocabulary_size);
-  auto read = models::load_lm_for_inference(folder, options.weights, ops::announced(options.precision),
-                                            with_fingerprint);
+  auto read =
+      models::load_lm_for_inference(folder, weights, ops::announced(options.precision), with_fingerprint);
   loaded.model = std::move(read.model);
   loaded.weights = read.format;
   loaded.fingerprint = std::move(read.fingerprint);
   loaded.weight_error = read.error.relative();
+  loaded.model->to(device);
   loaded.model->eval();
   loaded.model->set_cache(cache_for(options.cache, read.format));
   if (read.error.lost > 0) {

@@ -9,6 +9,7 @@
 #include "lact/base/options.h"
 #include "lact/models/nvs/folder.h"
 #include "lact/models/nvs/scene_file.h"
+#include "lact/ops/dispatch/device.h"
 
 namespace lact::tasks::nvs {
 
@@ -22,6 +23,7 @@ Loaded load(const std::string& folder_or_file, const LoadOptions& options) {
              "lact nvs train makes one");
   loaded.model = models::load_nvs(loaded.path);
   loaded.model->set_compute_type(ops::compute_type(ops::announced(options.precision)));
+  loaded.model->to(ops::compute_device());
   loaded.model->eval();
   loaded.fingerprint = models::fingerprint(*loaded.model);
   return loaded;

@@ -11,6 +11,7 @@
 #include "lact/models/umt5/folder.h"
 #include "lact/models/video/folder.h"
 #include "lact/models/video/word_encoder.h"
+#include "lact/ops/dispatch/device.h"
 
 namespace lact::tasks::video {
 
@@ -23,7 +24,9 @@ std::shared_ptr<models::TextEncoder> load_text_encoder(const std::string& folder
   models::TextTokens tokens;
   tokens.tokenize = [tokenizer](const std::string& text) { return tokenizer->encode(text); };
   tokens.end = tokenizer->end_of_text();
-  return std::make_shared<models::Umt5TextEncoder>(models::load_umt5(folder), tokens, text_length);
+  const auto encoder = models::load_umt5(folder);
+  encoder->to(ops::compute_device());
+  return std::make_shared<models::Umt5TextEncoder>(encoder, tokens, text_length);
 }
 
 VideoParts load_video_parts(const std::string& folder) {
@@ -46,6 +49,7 @@ Loaded load(const std::string& folder, const LoadOptions& options) {
              "no weights come with this build (weights/video was not found); --model names a model folder");
   static_cast<VideoParts&>(loaded) = load_video_parts(loaded.path);
   loaded.model->set_compute_type(ops::compute_type(ops::announced(options.precision)));
+  loaded.model->to(ops::compute_device());
   loaded.model->eval();
   loaded.fingerprint = models::fingerprint(*loaded.model);
   return loaded;

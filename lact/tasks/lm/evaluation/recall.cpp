@@ -49,7 +49,7 @@ Recall recall(const std::string& name, models::LanguageModel& model, const data:
       documents.push_back(encoder.document(mix(uint64_t(options.seed), uint64_t(first + i)), options.length));
       std::copy(documents.back().tokens.begin(), documents.back().tokens.end(), ids[i].data_ptr<int64_t>());
     }
-    const at::Tensor likeliest = model.forward(ids).argmax(-1).contiguous();
+    const at::Tensor likeliest = model.forward(ids).argmax(-1).to(at::kCPU).contiguous();
     for (int64_t i = 0; i < rows; ++i) {
       const auto* guesses = likeliest[i].data_ptr<int64_t>();
       for (const auto& [begin, end, distance] : documents[size_t(i)].answers) {

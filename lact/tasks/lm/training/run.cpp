@@ -14,6 +14,7 @@
 #include "lact/data/text/token_cache.h"
 #include "lact/models/common/config_file.h"
 #include "lact/models/lm/folder.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/train/memory_needed.h"
 
 namespace lact::tasks::lm {
@@ -115,6 +116,7 @@ std::shared_ptr<train::Task> Run::make_task(const std::string& /*folder*/, const
   precision = ops::announced(precision);
   made->set_compute_type(ops::compute_type(precision));
   made->set_recompute(recompute);
+  made->to(ops::compute_device());
   return std::make_shared<TrainingTask>(made, sources, batches);
 }
 

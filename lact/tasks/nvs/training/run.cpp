@@ -6,6 +6,7 @@
 
 #include "lact/base/format.h"
 #include "lact/models/nvs/folder.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/train/memory_needed.h"
 #include "lact/train/ranges.h"
 #include "lact/train/stages.h"
@@ -49,6 +50,7 @@ std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std
   precision = ops::announced(precision);
   made->set_compute_type(ops::compute_type(precision));
   made->set_recompute(recompute);
+  made->to(ops::compute_device());
   TaskOptions options;
   options.stages = stages;
   options.accumulate = training.accumulate;

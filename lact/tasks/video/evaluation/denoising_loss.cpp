@@ -50,7 +50,7 @@ at::Tensor compared(const models::VideoCodec& codec, const at::Tensor& latents) 
 }
 
 std::vector<double> numbers_of(const at::Tensor& values) {
-  const at::Tensor plain = values.to(at::kDouble).contiguous();
+  const at::Tensor plain = values.to(at::kCPU).to(at::kDouble).contiguous();
   return {plain.data_ptr<double>(), plain.data_ptr<double>() + plain.numel()};
 }
 

@@ -12,6 +12,7 @@
 #include "lact/data/clips/story_clips.h"
 #include "lact/io/png.h"
 #include "lact/models/vae/folder.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/ops/losses/losses.h"
 #include "lact/train/ranges.h"
 
@@ -154,6 +155,7 @@ std::shared_ptr<train::Task> CodecRun::make_task(const std::string& folder, cons
   at::manual_seed(uint64_t(training.seed));
   const auto made = initial.empty() ? std::make_shared<models::Vae>(model) : models::load_vae(initial);
   model = made->config();
+  made->to(ops::compute_device());
   return std::make_shared<CodecTask>(
       made, open_codec_clips(*this, data::ClipPart::train), open_codec_clips(*this, data::ClipPart::valid),
       size, loss, training.seed, int(clips.read_threads), (fs::path(folder) / "samples").string());

@@ -9,6 +9,7 @@
 #include "lact/data/clips/story_clips.h"
 #include "lact/models/common/config_file.h"
 #include "lact/models/video/folder.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/train/memory_needed.h"
 #include "lact/train/ranges.h"
 #include "lact/train/stages.h"
@@ -51,6 +52,7 @@ VideoParts make_parts(Run& run, const std::string& initial) {
   at::manual_seed(uint64_t(run.training.seed));
   parts.model = initial.empty() ? std::make_shared<models::VideoModel>(run.model)
                                 : models::load_video_as(run.model, initial);
+  parts.model->to(ops::compute_device());
   if (run.text == kBuiltInText && brings("text")) {
     parts.text = load_text_encoder(part_folder(initial, "text"), run.model.text_length);
     if (const auto* words = dynamic_cast<const models::WordEncoder*>(parts.text.get())) {
