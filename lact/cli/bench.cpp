@@ -142,7 +142,7 @@ void add_rank(CLI::App& group) {
     bool quick = false;
   };
   const auto words = std::make_shared<Words>();
-  verb->add_option("--socket", words->socket, "Where it is asked")->required();
+  add_number(*verb, "--socket", words->socket, "Where it is asked", Limits{0, 1 << 20})->required();
   verb->add_flag("--quick", words->quick, "Small shapes");
   verb->callback([words] {
     keep_freed_memory();
