@@ -10,8 +10,10 @@
 
 namespace lact::bench {
 
+void give_back_freed_memory() { malloc_trim(0); }
+
 std::optional<int64_t> extra_peak_bytes(const std::function<void()>& call) {
-  malloc_trim(0);  // freed memory that the allocator keeps would be taken again unseen
+  give_back_freed_memory();  // freed memory that the allocator keeps would be taken again unseen
   // 5: the peak becomes what is resident now (proc(5)).
   std::ofstream reset("/proc/self/clear_refs");
   reset << "5" << std::flush;

@@ -9,6 +9,7 @@
 #include "lact/base/threads.h"
 #include "lact/bench/areas.h"
 #include "lact/bench/context_problem.h"
+#include "lact/bench/memory.h"
 #include "lact/bench/team.h"
 #include "lact/parallel/environment.h"
 
@@ -145,7 +146,11 @@ void run_parallel_rank(int socket, bool quick) {
                                                 .port = environment.port},
                                                {.context = environment.world});
   ContextProblem problem(ContextSizes(quick), world);
-  serve_team(socket, [&](const Json& request) { return problem.answer(request); });
+  serve_team(socket, [&](const Json& request) {
+    Json answer = problem.answer(request);
+    give_back_freed_memory();  // while this team waits the other one needs it
+    return answer;
+  });
 }
 
 }  // namespace lact::bench

@@ -143,8 +143,9 @@ void add_ways(CLI::App& verb, PlanOptions& options) {
       std::string("Without it, none, or the fastest that fits where a mesh is suggested; ") +
           nn::kRecomputeHelp);
   add_word<plan::Shard>(verb, "shard", options.shard,
-                        "What data ranks share out: none, optimizer (AdamW's moments) or parameters (weights "
-                        "and gradients too); without it, none, or the fastest that fits");
+                        "What ranks share out: none, optimizer (AdamW's moments) or parameters (weights and "
+                        "gradients of blocks too, with --recompute blocks); without it, none, or the "
+                        "fastest that fits");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ train::RunOptions TrainPlace::options() const {
   options.title = "train";
   options.stop_after = stop_after;
   options.from_start = from_start;
-  options.shard_optimizer = !whole_optimizer;
+  options.shard = shard;
   return options;
 }
 
@@ -31,8 +31,13 @@ void add_place_options(CLI::App& verb, TrainPlace& place) {
                 "With --resume: begin again at step 0 where no checkpoint can be read");
   add_number(verb, "--stop-after", place.stop_after, "Stop cleanly after this step, to be resumed", kFromOne);
   add_rank_options(verb, place.ranks);
-  verb.add_flag("--whole-optimizer", place.whole_optimizer,
-                "Every process keeps the optimizer's moments of all parameters, instead of its share")
+  verb.add_option_function<std::string>(
+          "--shard",
+          [&place](const std::string& word) { options::read(options::Json(word), place.shard, "shard"); },
+          "What each process keeps only its share of: none, optimizer (AdamW's moments) or parameters (also "
+          "the weights and gradients of blocks, lent to all while a block runs: for models larger than one "
+          "process)")
+      ->default_str(std::string(options::word_of(place.shard)))
       ->group("Several processes");
   verb.add_flag("--dry-run", place.dry_run, "Print what the run would take, and do nothing");
 }

@@ -23,7 +23,7 @@ struct TrainPlace {
   bool dry_run = false, from_start = false;
   int64_t stop_after = 0;
   RankOptions ranks;
-  bool whole_optimizer = false;
+  parallel::Shard shard = parallel::Shard::optimizer;
 
   train::RunOptions options() const;
 };

@@ -110,7 +110,7 @@ std::map<std::string, std::string> read_safetensors_metadata(const std::string& 
   return read_header(MappedFile(path), path).metadata;
 }
 
-void write_safetensors(const std::string& path, const TensorFile& file) {
+void write_safetensors(const std::string& path, const TensorFile& file, const TensorContents& contents) {
   const SafetensorsHeader header = lay_out(path, file);
   const std::string json = format_safetensors_header(path, header);
   write_file_atomically(path, [&](FileWriter& writer) {
@@ -118,7 +118,9 @@ void write_safetensors(const std::string& path, const TensorFile& file) {
     writer.write(&length, kLengthBytes);
     writer.write(json);
     for (const auto& entry : header.entries) {
-      const at::Tensor& tensor = file.tensors.at(entry.name);
+      const at::Tensor& shape = file.tensors.at(entry.name);
+      const at::Tensor tensor = contents ? contents(entry.name, shape) : shape;
+      LACT_ASSERT(tensor.sizes() == shape.sizes() && tensor.scalar_type() == shape.scalar_type());
       const at::Tensor dense = tensor.detach().resolve_neg().to(at::kCPU).contiguous();
       writer.write(dense.data_ptr(), dense.nbytes());
     }

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -23,8 +24,11 @@ TensorFile read_safetensors(const std::string& path);
 /// The metadata alone; the header is checked, no tensor is read.
 std::map<std::string, std::string> read_safetensors_metadata(const std::string& path);
 
+/// The numbers of a tensor of which a TensorFile has only shape and type, fetched when they are written.
+using TensorContents = std::function<at::Tensor(const std::string& name, const at::Tensor& shape)>;
+
 /// Tensors of any device and strides, in one of the types F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL; written
 /// atomically. Equal contents give equal bytes.
-void write_safetensors(const std::string& path, const TensorFile& file);
+void write_safetensors(const std::string& path, const TensorFile& file, const TensorContents& contents = {});
 
 }  // namespace lact::io

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "lact/base/error.h"
+#include "lact/ops/tokens/pieces.h"
 #include "lact/parallel/collectives.h"
 
 namespace lact {
@@ -68,23 +69,41 @@ std::vector<Range> joined(const std::vector<std::vector<Range>>& parts, size_t f
   return merged(std::move(all));
 }
 
-/// Numbers of the tokens of `chosen` among those of `held`.
-std::vector<int64_t> places_in(const std::vector<Range>& held, const std::vector<Range>& chosen) {
-  std::vector<int64_t> places;
-  int64_t before = 0;
-  for (const auto& range : held) {
-    for (const auto& other : chosen) {
-      const Range both = intersect(range, other);
-      for (int64_t i = both.begin; i < both.end; ++i) places.push_back(before + i - range.begin);
-    }
-    before += range.size();
+/// The tokens of `chosen`, which do not overlap, as places among those of `held`.
+std::vector<Range> places_in(const std::vector<Range>& held, const std::vector<Range>& chosen) {
+  std::vector<Range> places;
+  for (const auto& range : intersect(held, chosen)) {
+    const int64_t place = place_in(held, range.begin);
+    places.push_back({place, place + range.size()});
   }
   return places;
 }
 
-at::Tensor index(const std::vector<int64_t>& places, at::Device device) {
-  return at::tensor(places, at::kLong).to(device);
-}
+/// Pieces that come from somewhere, to be put into the order of their positions.
+class Arrivals {
+ public:
+  void add(int64_t position, ops::TokenPiece piece) { arrivals_.emplace_back(position, piece); }
+
+  /// Tokens at the positions of `ranges`, one range after the other behind those before.
+  void add_next(const std::vector<Range>& ranges, ops::TokenPiece::Source source) {
+    for (const auto& range : ranges) {
+      add(range.begin, {source, {next_, next_ + range.size()}});
+      next_ += range.size();
+    }
+  }
+
+  std::vector<ops::TokenPiece> by_position() const {
+    auto sorted = arrivals_;
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<ops::TokenPiece> pieces;
+    for (const auto& [position, piece] : sorted) pieces.push_back(piece);
+    return pieces;
+  }
+
+ private:
+  std::vector<std::pair<int64_t, ops::TokenPiece>> arrivals_;
+  int64_t next_ = 0;
+};
 
 /// The schedule of the tokens in `held`, counted among them; every write is a step, though it be empty.
 ttt::Schedule part_of(const ttt::Schedule& schedule, const std::vector<Range>& held) {
@@ -163,24 +182,27 @@ at::Tensor Sharding::moved(const at::Tensor& rows, const parallel::Group& group,
                            const std::vector<std::vector<Range>>& held,
                            const std::vector<std::vector<Range>>& needed, const char* what) const {
   const auto me = size_t(group.rank());
-  std::vector<int64_t> sent, to, from;
-  std::vector<std::pair<int64_t, int64_t>> order;  // position, number among what comes
+  std::vector<Range> sent;
+  std::vector<int64_t> to, from;
+  Arrivals arrivals;
   for (size_t rank = 0; rank < held.size(); ++rank) {
-    const auto places = places_in(held[me], needed[rank]);
-    sent.insert(sent.end(), places.begin(), places.end());
-    to.push_back(int64_t(places.size()));
-    const auto coming = intersect(held[rank], needed[me]);
-    for (const auto& range : coming) {
-      for (int64_t i = range.begin; i < range.end; ++i) order.emplace_back(i, int64_t(order.size()));
+    const auto coming = lact::intersect(held[rank], needed[me]);
+    if (rank == me) {  // stays here
+      to.push_back(0), from.push_back(0);
+      for (const auto& range : coming) {
+        const int64_t place = place_in(held[me], range.begin);
+        arrivals.add(range.begin, {ops::TokenPiece::kFirst, {place, place + range.size()}});
+      }
+      continue;
     }
+    const auto leaving = places_in(held[me], needed[rank]);
+    sent.insert(sent.end(), leaving.begin(), leaving.end());
+    to.push_back(size_of(leaving));
+    arrivals.add_next(coming, ops::TokenPiece::kSecond);
     from.push_back(size_of(coming));
   }
-  std::sort(order.begin(), order.end());
-  std::vector<int64_t> sorted;
-  for (const auto& [position, number] : order) sorted.push_back(number);
-  const at::Tensor come =
-      parallel::exchange(rows.index_select(0, index(sent, rows.device())), to, from, group, what);
-  return come.index_select(0, index(sorted, rows.device()));
+  const at::Tensor come = parallel::exchange(ops::take_ranges(rows, sent), to, from, group, what);
+  return ops::join_pieces(rows, come, arrivals.by_position());
 }
 
 at::Tensor Sharding::put_together(const at::Tensor& x, Range part) const {
@@ -203,8 +225,8 @@ at::Tensor Sharding::bring(const at::Tensor& x, const std::vector<std::vector<Ra
   }
   if (!exchanges) {  // the same on all ranks
     const auto places = places_in(own_context(), needed[size_t(world_.context.rank())]);
-    if (int64_t(places.size()) == x.size(1)) return x;
-    return x.index_select(1, index(places, x.device()));
+    if (size_of(places) == x.size(1)) return x;
+    return ops::take_ranges(x.transpose(0, 1), places).transpose(0, 1);
   }
   return moved(x.transpose(0, 1), world_.context, contexts_, needed, what).transpose(0, 1);
 }
@@ -223,19 +245,15 @@ std::vector<at::Tensor> Sharding::to_heads(const std::vector<at::Tensor>& tokens
                               .permute({1, 3, 0, 2, 4})
                               .reshape({ranks * count, batch, own, all.size(3)});
   std::vector<int64_t> from;
-  std::vector<std::pair<int64_t, int64_t>> order;
+  Arrivals arrivals;
   for (const auto& held : of_tensor()) {
     from.push_back(size_of(held));
-    for (const auto& range : held) {
-      for (int64_t i = range.begin; i < range.end; ++i) order.emplace_back(i, int64_t(order.size()));
-    }
+    arrivals.add_next(held, ops::TokenPiece::kFirst);
   }
-  std::sort(order.begin(), order.end());
-  std::vector<int64_t> sorted;
-  for (const auto& [position, number] : order) sorted.push_back(number);
   const at::Tensor come =
       parallel::exchange(rows, std::vector<int64_t>(size_t(ranks), count), from, group, what);
-  const at::Tensor here = come.index_select(0, index(sorted, all.device())).permute({1, 2, 0, 3});
+  const at::Tensor here =
+      ops::join_pieces(come, come.narrow(0, 0, 0), arrivals.by_position()).permute({1, 2, 0, 3});
   return at::split_with_sizes(here, widths, 3);
 }
 
@@ -243,14 +261,15 @@ at::Tensor Sharding::to_tokens(const at::Tensor& heads, const char* what) const 
   const parallel::Group& group = world_.tensor;
   if (group.alone()) return heads;
   const int64_t ranks = group.size(), batch = heads.size(0), own = heads.size(1), width = heads.size(3);
-  std::vector<int64_t> leaving, to;
+  std::vector<Range> leaving;
+  std::vector<int64_t> to;
   for (const auto& held : of_tensor()) {
     const auto places = places_in(own_context(), held);
     leaving.insert(leaving.end(), places.begin(), places.end());
-    to.push_back(int64_t(places.size()));
+    to.push_back(size_of(places));
   }
   const int64_t count = to[size_t(group.rank())];
-  const at::Tensor rows = heads.permute({2, 0, 1, 3}).index_select(0, index(leaving, heads.device()));
+  const at::Tensor rows = ops::take_ranges(heads.permute({2, 0, 1, 3}), leaving);
   const at::Tensor come =
       parallel::exchange(rows, to, std::vector<int64_t>(size_t(ranks), count), group, what);
   return come.reshape({ranks, count, batch, own, width})

@@ -1,16 +1,22 @@
 #include "lact/nn/init.h"
 
+#include <ATen/ATen.h>
 #include <torch/nn/module.h>
 
 #include <cmath>
 
 #include "lact/nn/linear.h"
+#include "lact/nn/loan.h"
 
 namespace lact::nn {
 
 namespace {
 
 thread_local bool skips_init = false;
+
+/// Where the values of a weight go. One that another rank keeps is drawn nevertheless and forgotten: what is
+/// drawn after it is the same on all.
+at::Tensor place_of(const at::Tensor& weight) { return is_held(weight) ? weight : at::empty_like(weight); }
 
 }  // namespace
 
@@ -20,13 +26,13 @@ SkipInit::~SkipInit() { skips_init = before_; }
 void init_normal(at::Tensor weight, double std, double mean) {
   if (skips_init) return;
   at::NoGradGuard no_grad;
-  weight.normal_(mean, std);
+  place_of(weight).normal_(mean, std);
 }
 
 void init_uniform(at::Tensor weight, double bound) {
   if (skips_init) return;
   at::NoGradGuard no_grad;
-  weight.uniform_(-bound, bound);
+  place_of(weight).uniform_(-bound, bound);
 }
 
 void init_linear(Linear& layer, double std) {

@@ -4,6 +4,10 @@
 #include <torch/autograd.h>
 #include <torch/custom_class.h>
 
+#include <cmath>
+
+#include "lact/base/error.h"
+
 namespace lact::nn {
 
 namespace {
@@ -11,7 +15,23 @@ namespace {
 /// Keeps the function alive from the forward to the backward pass.
 struct Kept : torch::CustomClassHolder {
   std::function<at::Tensor(const std::vector<at::Tensor>&)> function;
+  Loan loan;
 };
+
+/// With a loan, a rank that found something not finite and left would leave the others waiting for its turn
+/// as a lender: it goes on with NaN, and all find the loss not finite.
+at::Tensor run_on_loan(const Kept& kept, const std::vector<at::Tensor>& inputs) {
+  if (!kept.loan.lender) return kept.function(inputs);
+  kept.loan.begin(Pass::forward);
+  at::Tensor y;
+  try {
+    y = kept.function(inputs);
+  } catch (const NonFinite&) {
+    y = at::full_like(inputs[0], std::nan(""));
+  }
+  kept.loan.end(Pass::forward);
+  return y;
+}
 
 /// An input without elements that needs a gradient. A function is recorded only if one of its inputs does,
 /// but here it is often the parameters inside of the function alone that need one.
@@ -25,7 +45,7 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     context->saved_data["function"] = c10::IValue::make_capsule(kept);
     context->saved_data["needed"] = c10::List<bool>({inputs.requires_grad()...});
     at::NoGradGuard no_grad;
-    return kept->function({inputs...});
+    return run_on_loan(*kept, {inputs...});
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -35,8 +55,10 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     std::vector<at::Tensor> inputs = context->get_saved_variables();
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = inputs[i].detach().requires_grad_(needed[i]);
     at::AutoGradMode with_grad(true);
+    kept->loan.begin(Pass::backward);
     const at::Tensor y = kept->function(inputs);
     if (y.requires_grad()) torch::autograd::backward({y}, {gradients[0]});
+    kept->loan.end(Pass::backward);
     torch::autograd::variable_list list(2);  // the places of the function and of recorded()
     for (const auto& input : inputs) list.push_back(input.grad());
     return list;
@@ -45,20 +67,23 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
 
 }  // namespace
 
-at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& function, const at::Tensor& x) {
-  if (!at::GradMode::is_enabled()) return function(x);
+at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& function, const at::Tensor& x,
+                     const Loan& loan) {
   auto kept = c10::make_intrusive<Kept>();
   kept->function = [function](const std::vector<at::Tensor>& inputs) { return function(inputs[0]); };
+  kept->loan = loan;
+  if (!at::GradMode::is_enabled()) return run_on_loan(*kept, {x});
   return RecomputeFunction::apply(kept, recorded(), x);
 }
 
-at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& function,
-                     const ThreeInputs& inputs) {
-  if (!at::GradMode::is_enabled()) return function(inputs);
+at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& function, const ThreeInputs& inputs,
+                     const Loan& loan) {
   auto kept = c10::make_intrusive<Kept>();
   kept->function = [function](const std::vector<at::Tensor>& list) {
     return function(ThreeInputs{list[0], list[1], list[2]});
   };
+  kept->loan = loan;
+  if (!at::GradMode::is_enabled()) return run_on_loan(*kept, {inputs[0], inputs[1], inputs[2]});
   return RecomputeFunction::apply(kept, recorded(), inputs[0], inputs[1], inputs[2]);
 }
 

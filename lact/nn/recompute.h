@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "lact/nn/loan.h"
+
 namespace lact::nn {
 
 /// cheap: what elementwise steps and norms made; results of matrix products, of attention and of the fast
@@ -30,13 +32,15 @@ constexpr const char* kRecomputeHelp =
 
 /// function(x). In the backward pass the function runs again on the same x; gradients of parameters that it
 /// uses are added to them there. Without gradients it is just the call.
-at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& function, const at::Tensor& x);
+/// A loan has the parameters there in both passes.
+at::Tensor recompute(const std::function<at::Tensor(const at::Tensor&)>& function, const at::Tensor& x,
+                     const Loan& loan = {});
 
 /// The same for a function of three tensors that others made, such as tokens and what modulates them. What
 /// else it uses has to be parameters.
 using ThreeInputs = std::array<at::Tensor, 3>;
-at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& function,
-                     const ThreeInputs& inputs);
+at::Tensor recompute(const std::function<at::Tensor(const ThreeInputs&)>& function, const ThreeInputs& inputs,
+                     const Loan& loan = {});
 
 /// Cheap steps between two expensive ones. First `run` them, then let the expensive one read their values,
 /// then `free_until_backward_of` its result:

@@ -53,13 +53,13 @@ void AdamWOptions::check() const {
 }
 
 AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor,
-             parallel::Group ranks)
+             parallel::Group ranks, const LentParameters* lent)
     : options_(options), ranks_(std::move(ranks)) {
   for (const auto& item : model.named_parameters()) {
     if (!item.value().requires_grad()) continue;
     slots_.push_back({item.key(), item.value(), {}, {}, rate_factor ? rate_factor(item.key()) : 1});
   }
-  share_out();
+  share_out(lent);
   for (auto& slot : slots_) {
     if (!owns(slot)) continue;
     slot.mean = at::zeros_like(slot.parameter).detach();
@@ -68,12 +68,20 @@ AdamW::AdamW(const torch::nn::Module& model, const AdamWOptions& options, const 
 }
 
 /// The largest parameters first, each to the rank that has least.
-void AdamW::share_out() {
+void AdamW::share_out(const LentParameters* lent) {
+  std::vector<int64_t> load(size_t(ranks_.size()), 0);
   std::vector<Slot*> by_size;
-  for (auto& slot : slots_) by_size.push_back(&slot);
+  for (auto& slot : slots_) {
+    const auto owner = lent != nullptr ? lent->owner(slot.parameter) : std::nullopt;
+    if (owner) {
+      slot.lent = true, slot.owner = *owner;
+      load[size_t(*owner)] += slot.parameter.numel();
+    } else {
+      by_size.push_back(&slot);
+    }
+  }
   std::stable_sort(by_size.begin(), by_size.end(),
                    [](const Slot* a, const Slot* b) { return a->parameter.numel() > b->parameter.numel(); });
-  std::vector<int64_t> load(size_t(ranks_.size()), 0);
   for (Slot* slot : by_size) {
     const auto least = std::min_element(load.begin(), load.end());
     *least += slot->parameter.numel();
@@ -83,7 +91,7 @@ void AdamW::share_out() {
 
 void AdamW::tell_parameters() const {
   for (const auto& slot : slots_) {
-    if (slot.parameter.grad().defined())
+    if (!slot.lent && slot.parameter.grad().defined())
       ranks_.broadcast(slot.parameter, slot.owner, "sharing out new weights");
   }
 }
@@ -94,12 +102,22 @@ void AdamW::zero_gradients() {
 }
 
 double AdamW::gradient_norm() const {
+  double squares = sum_of_squares(/*lent=*/false);
+  if (std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.lent; })) {
+    const at::Tensor of_owners = at::full({1}, sum_of_squares(/*lent=*/true), at::kDouble);
+    ranks_.sum(of_owners, "adding up the gradients' norm");
+    squares += of_owners.item<double>();
+  }
+  return std::sqrt(squares) * std::abs(gradient_factor_);
+}
+
+double AdamW::sum_of_squares(bool lent) const {
   double squares = 0;
   std::vector<const float*> gradients;
   Blocks blocks;
   for (const auto& slot : slots_) {
     const at::Tensor& gradient = slot.parameter.grad();
-    if (!gradient.defined()) continue;
+    if (!gradient.defined() || slot.lent != lent) continue;
     if (ops::fused_paths() && is_plain(gradient)) {
       blocks.add(gradients.size(), gradient.numel());
       gradients.push_back(gradient.data_ptr<float>());
@@ -113,8 +131,7 @@ double AdamW::gradient_norm() const {
   blocks.for_each([&](const Blocks::Block& block, size_t i) {
     sums[i] = run(gradients[block.tensor] + block.first, block.count);
   });
-  squares = std::accumulate(sums.begin(), sums.end(), squares);
-  return std::sqrt(squares) * std::abs(gradient_factor_);
+  return std::accumulate(sums.begin(), sums.end(), squares);
 }
 
 void AdamW::scale_gradients(double factor) { gradient_factor_ *= factor; }
@@ -126,7 +143,7 @@ void AdamW::step(double step_rate) {
   const double square_share = 1 - std::pow(options_.beta2, double(steps_));
   Blocks blocks;
   for (size_t i = 0; i < slots_.size(); ++i) {
-    auto& [name, parameter, mean, square, rate_factor, owner] = slots_[i];
+    auto& [name, parameter, mean, square, rate_factor, owner, lent] = slots_[i];
     const at::Tensor& gradient = parameter.grad();
     if (!gradient.defined() || !owns(slots_[i])) continue;
     if (ops::fused_paths() && is_plain(parameter) && is_plain(gradient) && is_plain(mean) &&
@@ -163,17 +180,13 @@ void AdamW::step(double step_rate) {
   tell_parameters();
 }
 
-void AdamW::save(std::map<std::string, at::Tensor>& tensors) const {
-  const auto keep = [&](const std::string& name, const Slot& slot, const at::Tensor& moment) {
-    const at::Tensor here = moment.defined() ? moment : at::empty_like(slot.parameter).detach();
-    if (slot.owner != 0) ranks_.broadcast(here, slot.owner, "gathering moments for a checkpoint");
-    if (ranks_.rank() == 0) tensors[name + slot.name] = here;
-  };
+void AdamW::save(RemoteTensors& tensors) const {
   for (const auto& slot : slots_) {
-    keep("adam.mean.", slot, slot.mean);
-    keep("adam.square.", slot, slot.square);
+    // What other ranks hold has the shape of the parameter.
+    tensors.add("adam.mean." + slot.name, owns(slot) ? slot.mean : slot.parameter, slot.owner);
+    tensors.add("adam.square." + slot.name, owns(slot) ? slot.square : slot.parameter, slot.owner);
   }
-  tensors["adam.steps"] = at::full({1}, steps_, at::kLong);
+  tensors.add("adam.steps", at::full({1}, steps_, at::kLong));
 }
 
 void AdamW::load(const std::map<std::string, at::Tensor>& tensors, const std::string& file) {

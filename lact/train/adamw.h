@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "lact/parallel/group.h"
+#include "lact/train/lent_parameters.h"
+#include "lact/train/remote_tensors.h"
 
 namespace torch::nn {
 class Module;
@@ -44,9 +46,10 @@ class AdamW {
  public:
   /// Parameters that need no gradient stay as they are. Without rate_factor all have the same rate.
   /// With `ranks`, which all have the same model and gradients, each keeps the moments of its share of the
-  /// parameters and updates these; then it tells the others (ZeRO-1).
+  /// parameters and updates these; then it tells the others (ZeRO-1). What is lent has an owner already, who
+  /// alone has its gradient (ZeRO-3).
   AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor = {},
-        parallel::Group ranks = {});
+        parallel::Group ranks = {}, const LentParameters* lent = nullptr);
 
   void zero_gradients();
 
@@ -58,9 +61,8 @@ class AdamW {
 
   void step(double rate);
 
-  /// Moments and step count under names that begin with "adam.". Of all ranks, on rank 0; every rank calls
-  /// it.
-  void save(std::map<std::string, at::Tensor>& tensors) const;
+  /// Moments and step count under names that begin with "adam."; every rank says which of them it holds.
+  void save(RemoteTensors& tensors) const;
   /// Throws a sentence that names `file` if one is missing or has another shape.
   void load(const std::map<std::string, at::Tensor>& tensors, const std::string& file);
 
@@ -70,10 +72,12 @@ class AdamW {
     at::Tensor parameter, mean, square;
     double rate_factor;
     int64_t owner = 0;  ///< the rank that has the moments
+    bool lent = false;  ///< and alone has the gradient
   };
   bool owns(const Slot& slot) const { return slot.owner == ranks_.rank(); }
-  void share_out();
+  void share_out(const LentParameters* lent);
   void tell_parameters() const;
+  double sum_of_squares(bool lent) const;
 
   AdamWOptions options_;
   parallel::Group ranks_;

@@ -6,6 +6,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/log.h"
+#include "lact/nn/loan.h"
 
 namespace lact::train {
 
@@ -39,12 +40,16 @@ std::map<int64_t, std::string> CheckpointFolder::list() const {
   return found;
 }
 
-void CheckpointFolder::save(int64_t step, const io::TensorFile& file) const {
+std::string CheckpointFolder::path(int64_t step) const {
+  return (fs::path(folder_) / fmt::format("{}{:08}{}", kPrefix, step, kSuffix)).string();
+}
+
+void CheckpointFolder::save(int64_t step, const io::TensorFile& file,
+                            const io::TensorContents& contents) const {
   std::error_code error;
   fs::create_directories(folder_, error);
   LACT_CHECK(!error, "{}: cannot be created: {}", folder_, error.message());
-  const fs::path path = fs::path(folder_) / fmt::format("{}{:08}{}", kPrefix, step, kSuffix);
-  io::write_safetensors(path.string(), file);
+  io::write_safetensors(path(step), file, contents);
 
   auto found = list();
   found.erase(step);
@@ -83,7 +88,7 @@ void restore(at::Tensor& target, const std::map<std::string, at::Tensor>& tensor
              found->second.sizes().vec(), target.sizes().vec());
   LACT_CHECK(found->second.scalar_type() == target.scalar_type(), "{}: tensor {} has type {}, expected {}",
              file, name, toString(found->second.scalar_type()), toString(target.scalar_type()));
-  target.copy_(found->second);
+  if (nn::is_held(target)) target.copy_(found->second);
 }
 
 }  // namespace lact::train

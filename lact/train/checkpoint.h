@@ -22,8 +22,9 @@ class CheckpointFolder {
   /// `keep` newest checkpoints stay. The folder is made with the first of them.
   CheckpointFolder(std::string folder, int64_t keep);
 
+  std::string path(int64_t step) const;
   /// Writes the checkpoint of `step`, then removes older ones.
-  void save(int64_t step, const io::TensorFile& file) const;
+  void save(int64_t step, const io::TensorFile& file, const io::TensorContents& contents = {}) const;
 
   struct Search {
     std::optional<Checkpoint> newest;  ///< that can be read whole
@@ -42,8 +43,8 @@ class CheckpointFolder {
   int64_t keep_;
 };
 
-/// Copies the tensor `name` into `target`. Throws a sentence that names `file` if it is missing or has
-/// another shape or type.
+/// Copies the tensor `name` into `target`, unless another rank keeps that. Throws a sentence that names
+/// `file` if it is missing or has another shape or type.
 void restore(at::Tensor& target, const std::map<std::string, at::Tensor>& tensors, const std::string& name,
              const std::string& file);
 

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "lact/train/lent_parameters.h"
+#include "lact/train/remote_tensors.h"
+
 namespace torch::nn {
 class Module;
 }
@@ -15,7 +18,8 @@ namespace lact::train {
 
 class Ema {
  public:
-  /// Starts at the parameters; average ← decay · average + (1 - decay) · parameters.
+  /// Of the parameters that this rank holds. Starts at them; average ← decay · average + (1 - decay) ·
+  /// parameters.
   Ema(const torch::nn::Module& model, double decay);
 
   void update();
@@ -23,13 +27,13 @@ class Ema {
   /// Exchanges parameters and averages; called again, it puts them back.
   void swap();
 
-  void save(std::map<std::string, at::Tensor>& tensors) const;
+  void save(RemoteTensors& tensors, const LentParameters* lent) const;
   void load(const std::map<std::string, at::Tensor>& tensors, const std::string& file);
 
  private:
   struct Slot {
     std::string name;
-    at::Tensor parameter, average;
+    at::Tensor parameter, average;  ///< no average of a parameter that another rank keeps
   };
   double decay_;
   std::vector<Slot> slots_;

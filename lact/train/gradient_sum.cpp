@@ -24,10 +24,12 @@ class GradientSum::Hook : public torch::autograd::FunctionPostHook {
   size_t parameter_;
 };
 
-GradientSum::GradientSum(const torch::nn::Module& model, parallel::Group group, int64_t bucket_bytes)
+GradientSum::GradientSum(const torch::nn::Module& model, parallel::Group group, const LentParameters* lent,
+                         int64_t bucket_bytes)
     : group_(std::move(group)), self_(std::make_shared<GradientSum*>(this)) {
   for (const auto& item : model.named_parameters()) {
-    if (item.value().requires_grad()) watched_.push_back({item.value()});
+    const bool is_lent = lent != nullptr && lent->owner(item.value());
+    if (item.value().requires_grad() && !is_lent) watched_.push_back({item.value()});
   }
   // The last parameters of a model are the first whose gradients are done.
   std::reverse(watched_.begin(), watched_.end());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lact/parallel/group.h"
+#include "lact/train/lent_parameters.h"
 
 namespace torch::nn {
 class Module;
@@ -17,8 +18,9 @@ namespace lact::train {
 class GradientSum {
  public:
   /// Watches the parameters of the model that are learned, until it is destroyed. `bucket_bytes` of gradients
-  /// travel together.
-  GradientSum(const torch::nn::Module& model, parallel::Group group, int64_t bucket_bytes = 1 << 24);
+  /// travel together. Those that are lent go to their owners by themselves.
+  GradientSum(const torch::nn::Module& model, parallel::Group group, const LentParameters* lent = nullptr,
+              int64_t bucket_bytes = 1 << 24);
   ~GradientSum();
 
   /// Before the last backward pass of a step: what it finishes may leave.

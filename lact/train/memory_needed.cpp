@@ -24,19 +24,41 @@ ParameterCounts count_parameters(const torch::nn::Module& model) {
   return counts;
 }
 
-double bytes_to_train(const ParameterCounts& parameters, const TrainOptions& options) {
-  const double copies = options.ema > 0 ? 2 : 1;
-  return kBytesOfFloat * (copies * parameters.all + 3 * parameters.learned);
+Shares shares_of(const RunOptions& run) {
+  const double each = 1 / double(run.world.all.size());
+  switch (run.shard) {
+    case parallel::Shard::none:
+      return {};
+    case parallel::Shard::optimizer:
+      return {1, each};
+    case parallel::Shard::parameters:
+      return {each, each};
+  }
+  return {};
 }
 
-void check_memory_to_train(const ParameterCounts& parameters, const TrainOptions& options) {
-  check_memory_for(bytes_to_train(parameters, options),
+Shares shares_in_scope() {
+  const auto lent = std::dynamic_pointer_cast<LentParameters>(nn::lender_in_scope());
+  const double each = lent ? 1 / double(lent->ranks().size()) : 1;
+  return {each, each};
+}
+
+double bytes_to_train(const ParameterCounts& parameters, const TrainOptions& options, const Shares& shares) {
+  const double copies = options.ema > 0 ? 2 : 1;
+  return kBytesOfFloat * (shares.weights * (copies * parameters.all + parameters.learned) +
+                          shares.moments * 2 * parameters.learned);
+}
+
+void check_memory_to_train(const ParameterCounts& parameters, const TrainOptions& options,
+                           const Shares& shares) {
+  check_memory_for(bytes_to_train(parameters, options, shares),
                    fmt::format("weights, gradients and moments of a model of {} parameters",
                                format_count(parameters.all)));
 }
 
-std::string memory_warning(const ParameterCounts& parameters, const TrainOptions& options) {
-  const double bytes = bytes_to_train(parameters, options), machine = double(machine_memory_bytes());
+std::string memory_warning(const ParameterCounts& parameters, const TrainOptions& options,
+                           const Shares& shares) {
+  const double bytes = bytes_to_train(parameters, options, shares), machine = double(machine_memory_bytes());
   if (bytes <= kCloseToAll * machine) return "";
   return fmt::format(
       "weights, gradients and moments take {} of this machine's {}: little is left for the activations of a "

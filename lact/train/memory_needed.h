@@ -13,15 +13,27 @@ struct ParameterCounts {
 };
 ParameterCounts count_parameters(const torch::nn::Module& model);
 
+/// What this rank keeps of all.
+struct Shares {
+  double weights = 1;  ///< and of their gradients and moving average
+  double moments = 1;
+};
+Shares shares_of(const RunOptions& run);
+/// Of a model that is being made (nn::LendingScope).
+Shares shares_in_scope();
+
 /// Bytes that stay from step to step, all float32: weights and their moving average, if there is one;
 /// gradients and AdamW's two moments of those that are learned.
-double bytes_to_train(const ParameterCounts& parameters, const TrainOptions& options);
+double bytes_to_train(const ParameterCounts& parameters, const TrainOptions& options,
+                      const Shares& shares = {});
 
 /// Throws OutOfMemory, in one sentence, if that is more than this machine has at all: for a task, before it
 /// makes the model.
-void check_memory_to_train(const ParameterCounts& parameters, const TrainOptions& options);
+void check_memory_to_train(const ParameterCounts& parameters, const TrainOptions& options,
+                           const Shares& shares = shares_in_scope());
 
 /// A sentence for runs that fit but leave little for activations; "" for others.
-std::string memory_warning(const ParameterCounts& parameters, const TrainOptions& options);
+std::string memory_warning(const ParameterCounts& parameters, const TrainOptions& options,
+                           const Shares& shares = {});
 
 }  // namespace lact::train

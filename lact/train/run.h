@@ -36,6 +36,13 @@ concept RunSettings = options::Struct<Run> &&
   { settled.plan() } -> std::convertible_to<Plan>;
 };
 
+/// run.make_task, where models give their blocks to where.lent.
+template <RunSettings Run>
+std::shared_ptr<Task> make_task(Run& run, const RunOptions& where, const std::string& initial) {
+  const nn::LendingScope scope(where.lent);
+  return run.make_task(where.folder, initial);
+}
+
 /// Trains in where.folder, which must not hold another run.
 template <RunSettings Run>
 TrainResult start_run(Run run, RunOptions where) {
@@ -45,7 +52,8 @@ TrainResult start_run(Run run, RunOptions where) {
   const parallel::Group& ranks = where.world.all;
   parallel::on_first(ranks, [&] { check_no_run(where.folder); });
   parallel::check_same(ranks, options::write(run).dump(), "the settings of the run");
-  const std::shared_ptr<Task> task = run.make_task(where.folder, run.initial_model);
+  where.lent = lent_parameters(where);
+  const std::shared_ptr<Task> task = make_task(run, where, run.initial_model);
   task->set_world(where.world);  // a mesh that does not fit is a mistake before anything is written
   const std::unique_ptr<RunLock> lock = lock_folder(where);
   parallel::on_first(ranks, [&] {
@@ -73,7 +81,8 @@ TrainResult resume_run(RunOptions where) {
   auto run = read_run<Run>(where.folder);
   where.initial_weights = !run.initial_model.empty();
   auto checkpoint = find_checkpoint(where);
-  const std::shared_ptr<Task> task = run.make_task(where.folder, checkpoint ? "" : run.initial_model);
+  where.lent = lent_parameters(where);
+  const std::shared_ptr<Task> task = make_task(run, where, checkpoint ? "" : run.initial_model);
   return train(*task, run.training, where, lock, std::move(checkpoint));
 }
 

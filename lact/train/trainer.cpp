@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
-#include <filesystem>
 #include <optional>
 
 #include "lact/base/error.h"
@@ -23,18 +22,16 @@
 #include "lact/train/peak.h"
 #include "lact/train/ranges.h"
 #include "lact/train/recorder.h"
+#include "lact/train/remote_tensors.h"
+#include "lact/train/whole_weights.h"
 
 namespace lact::train {
-
-namespace fs = std::filesystem;
 
 namespace {
 
 constexpr size_t kRememberedNorms = 64, kNormsForMedian = 16;
 constexpr int64_t kMostSkippedInARow = 50;
 const char* const kKind = "lact training checkpoint";
-
-std::string checkpoints_of(const std::string& folder) { return (fs::path(folder) / "checkpoints").string(); }
 
 double median(std::deque<double> values) {
   const auto middle = values.begin() + int64_t(values.size() / 2);
@@ -53,8 +50,8 @@ class Training {
         optimizer_(
             task.model(), options.adamw,
             [&task](const std::string& parameter) { return task.rate_factor(parameter); },
-            run.shard_optimizer ? run.world.all : parallel::Group()),
-        gradients_(task.model(), run.world.all) {
+            run.shard != parallel::Shard::none ? run.world.all : parallel::Group(), run.lent.get()),
+        gradients_(task.model(), run.world.all, run.lent.get()) {
     const int64_t copies = run.world.mesh.data;
     LACT_CHECK(options.accumulate % copies == 0,
                "[train] a step adds up {} batches (accumulate), which the {} copies of the model on the data "
@@ -132,7 +129,8 @@ class Training {
     return own_gradients();
   }
 
-  /// Of this rank's batches. All ranks know whether the loss is finite before gradients travel.
+  /// Of this rank's batches. All ranks know whether the loss is finite before gradients travel: with lent
+  /// parameters that is in every backward pass.
   bool own_gradients() {
     const parallel::World& world = run_.world;
     const int64_t each = options_.accumulate / world.mesh.data;
@@ -144,6 +142,7 @@ class Training {
         loss = loss_of(first + i);
         own += sum_of(world.sequence, loss.defined() ? loss.item<double>() : std::nan(""));
       }
+      if (run_.lent && !std::isfinite(sum_of(world.all, own))) own = std::nan("");
       const bool last = i + 1 == each;
       loss_ = last && world.mesh.data > 1 ? sum_of(world.all, own) / double(world.mesh.shards()) : own;
       if (last && !std::isfinite(loss_)) return false;
@@ -241,27 +240,32 @@ class Training {
     save_checkpoint();
     if (!is_first()) return;
     const auto with_average = averaged();
+    std::optional<WholeWeights> whole;
+    if (run_.lent) whole.emplace(task_.model(), checkpoints_.path(step_), ema_ ? "ema." : "model.");
     task_.export_model(run_.folder);
   }
 
   void save_checkpoint() {
-    io::TensorFile file;
-    for (const auto& item : task_.model().named_parameters())
-      file.tensors["model." + item.key()] = item.value().detach();
-    optimizer_.save(file.tensors);
-    if (!is_first()) return;
-    if (ema_) ema_->save(file.tensors);
-    file.tensors["random"] = at::globalContext().defaultGenerator(at::kCPU).get_state();
-    file.tensors["gradient_norms"] =
-        at::tensor(std::vector<double>(norms_.begin(), norms_.end()), at::kDouble);
-    file.metadata = {{"kind", kKind},
-                     {"format", "1"},
-                     {"step", std::to_string(step_)},
-                     {"skipped", std::to_string(skipped_)},
-                     {"skipped_in_a_row", std::to_string(skipped_in_a_row_)},
-                     {"threads", std::to_string(threads_in_use())},
-                     {"options", options::write(options_).dump()}};
-    checkpoints_.save(step_, file);
+    RemoteTensors tensors(run_.world.all);
+    for (const auto& item : task_.model().named_parameters()) {
+      const auto owner = run_.lent ? run_.lent->owner(item.value()) : std::nullopt;
+      tensors.add("model." + item.key(), item.value(), owner.value_or(0));
+    }
+    optimizer_.save(tensors);
+    if (ema_) ema_->save(tensors, run_.lent.get());
+    tensors.add("random", at::globalContext().defaultGenerator(at::kCPU).get_state());
+    tensors.add("gradient_norms", at::tensor(std::vector<double>(norms_.begin(), norms_.end()), at::kDouble));
+    const std::map<std::string, std::string> metadata = {
+        {"kind", kKind},
+        {"format", "1"},
+        {"step", std::to_string(step_)},
+        {"skipped", std::to_string(skipped_)},
+        {"skipped_in_a_row", std::to_string(skipped_in_a_row_)},
+        {"threads", std::to_string(threads_in_use())},
+        {"options", options::write(options_).dump()}};
+    tensors.write_on_first([&](const auto& all, const auto& contents) {
+      checkpoints_.save(step_, {all, metadata}, contents);
+    });
   }
 
   /// A disk that is full now may not be later: the run goes on, and the last complete checkpoint stays.
@@ -377,61 +381,10 @@ void TrainOptions::check() const {
   check_range("log_every", log_every, 1, kMostSteps);
 }
 
-namespace {
-
-std::optional<Checkpoint> find_here(const RunOptions& run) {
-  const CheckpointFolder folder(checkpoints_of(run.folder), 1);
-  auto [newest, damaged] = folder.search();
-  if (!newest && !run.from_start) {
-    LACT_CHECK(damaged.empty(),
-               "{}: no checkpoint can be read, damaged are {}; --from-start begins again at step 0",
-               run.folder, fmt::join(damaged, ", "));
-    LACT_CHECK(!run.initial_weights,
-               "{}: the run began with the weights of another model, and no checkpoint holds them; "
-               "--from-start begins again with that model",
-               run.folder);
-  }
-  folder.set_aside(damaged);
-  if (!newest) log::warn("{}: holds no checkpoint to go on from, starting at step 0", run.folder);
-  return newest;
-}
-
-/// Ranks that would train something else are noticed before the first step.
-void check_ranks(Task& task, const TrainOptions& options, const RunOptions& run,
-                 const std::optional<Checkpoint>& checkpoint) {
-  const parallel::Group& ranks = run.world.all;
-  if (ranks.alone()) return;
-  parallel::check_same(ranks, options::write(options).dump(), "the training options");
-  parallel::check_same(ranks, checkpoint ? std::to_string(checkpoint->step) : "none",
-                       "the checkpoint's step");
-  std::string weights;
-  for (const auto& item : task.model().named_parameters()) {
-    const at::Tensor values = item.value().detach().to(at::kDouble);
-    weights += fmt::format("{} {} {}\n", item.key(), fmt::join(item.value().sizes(), "x"),
-                           checkpoint ? 0 : values.square().sum().item<double>());
-  }
-  parallel::check_same(ranks, weights, "the model");
-}
-
-}  // namespace
-
-std::optional<Checkpoint> find_checkpoint(const RunOptions& run) {
-  std::optional<Checkpoint> found;
-  parallel::on_first(run.world.all, [&] { found = find_here(run); });
-  if (run.world.all.rank() != 0) found = find_here(run);
-  return found;
-}
-
 TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run) {
   options.check();
   const std::unique_ptr<RunLock> lock = lock_folder(run);
   return train(task, options, run, lock, run.resume ? find_checkpoint(run) : std::nullopt);
-}
-
-std::unique_ptr<RunLock> lock_folder(const RunOptions& run) {
-  std::unique_ptr<RunLock> lock;
-  parallel::on_first(run.world.all, [&] { lock = std::make_unique<RunLock>(run.folder); });
-  return lock;
 }
 
 TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run,
@@ -439,8 +392,9 @@ TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run
   options.check();
   check_ranks(task, options, run, checkpoint);
   const ParameterCounts parameters = count_parameters(task.model());
-  check_memory_to_train(parameters, options);
-  if (const std::string warning = memory_warning(parameters, options); !warning.empty())
+  const Shares shares = shares_of(run);
+  check_memory_to_train(parameters, options, shares);
+  if (const std::string warning = memory_warning(parameters, options, shares); !warning.empty())
     log::warn("{}", warning);
   return Training(task, options, run).run(std::move(checkpoint));
 }

@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "lact/parallel/shard.h"
 #include "lact/train/adamw.h"
 #include "lact/train/checkpoint.h"
+#include "lact/train/lent_parameters.h"
 #include "lact/train/rate_schedule.h"
 #include "lact/train/run_folder.h"
 #include "lact/train/task.h"
@@ -71,8 +73,9 @@ struct RunOptions {
   /// Asked before every step; true stops cleanly, as if interrupted. A host that gives it keeps its signals;
   /// without it SIGINT and SIGTERM stop the run while it lasts.
   std::function<bool()> stop = {};
-  parallel::World world = {};   ///< the ranks that train together; rank 0 writes the folder
-  bool shard_optimizer = true;  ///< each rank keeps the moments of its share of the parameters
+  parallel::World world = {};  ///< the ranks that train together; rank 0 writes the folder
+  parallel::Shard shard = parallel::Shard::optimizer;  ///< what ranks share out
+  std::shared_ptr<LentParameters> lent = {};           ///< that the task's model was made with
 };
 
 struct TrainResult {
@@ -90,6 +93,16 @@ TrainResult train(Task& task, const TrainOptions& options, const RunOptions& run
 /// the run would silently begin again: if all of its checkpoints are damaged, or if its initial weights are
 /// gone.
 std::optional<Checkpoint> find_checkpoint(const RunOptions& run);
+
+/// What a model is made with (nn::LendingScope) if its parameters are shared out; else null.
+std::shared_ptr<LentParameters> lent_parameters(const RunOptions& run);
+
+/// Ranks that would train something else are noticed before the first step.
+void check_ranks(Task& task, const TrainOptions& options, const RunOptions& run,
+                 const std::optional<Checkpoint>& checkpoint);
+
+/// The folder in that of a run.
+std::string checkpoints_of(const std::string& folder);
 
 /// Of the run's folder, on rank 0 for all.
 std::unique_ptr<RunLock> lock_folder(const RunOptions& run);

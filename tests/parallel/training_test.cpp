@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <thread>
 
+#include "lact/io/tensor_folder.h"
 #include "lact/tasks/lm/training/run.h"
 #include "lact/tasks/nvs/training/run.h"
 #include "lact/tasks/video/training/run.h"
@@ -80,30 +82,47 @@ struct Trained {
   double loss = 0;
 };
 
+struct Way {
+  Mesh mesh;
+  parallel::Shard shard = parallel::Shard::optimizer;
+  bool resume = false;
+  int64_t stop_after = 0;
+};
+
 /// What each rank has in the end; rank 0's folder is `folder`.
-std::vector<Trained> trained(const MakeTask& make, const train::TrainOptions& options, const Mesh& mesh,
-                             const std::string& folder, bool resume = false) {
-  std::vector<std::shared_ptr<train::Task>> tasks;
-  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) tasks.push_back(make());
-  std::vector<Trained> results(tasks.size());
-  parallel::run_as_threads(mesh, [&](const World& world) {
-    const auto rank = size_t(world.all.rank());
+std::vector<Trained> trained(const MakeTask& make, const train::TrainOptions& options, const Way& way,
+                             const std::string& folder) {
+  std::vector<Trained> results(size_t(way.mesh.ranks()));
+  std::mutex one_at_a_time;  // threads share LibTorch's generator
+  parallel::run_as_threads(way.mesh, [&](const World& world) {
     train::RunOptions run;
     run.folder = folder;
     run.stop = [] { return false; };
     run.world = world;
-    run.resume = resume;
-    results[rank].loss = train::train(*tasks[rank], options, run).loss;
-    for (const auto& parameter : tasks[rank]->model().parameters())
-      results[rank].weights.push_back(parameter.detach().clone());
+    run.resume = way.resume;
+    run.stop_after = way.stop_after;
+    run.shard = way.shard;
+    run.lent = train::lent_parameters(run);
+    std::shared_ptr<train::Task> task;
+    {
+      const std::lock_guard lock(one_at_a_time);
+      const nn::LendingScope scope(run.lent);
+      task = make();
+    }
+    Trained& result = results[size_t(world.all.rank())];
+    result.loss = train::train(*task, options, run).loss;
+    for (const auto& parameter : task->model().parameters())
+      result.weights.push_back(nn::is_held(parameter) ? parameter.detach().clone() : at::Tensor());
   });
   return results;
 }
 
 void expect_same(const Trained& found, const Trained& expected, double tolerance) {
   ASSERT_EQ(found.weights.size(), expected.weights.size());
+  EXPECT_GT(expected.loss, 0);
   EXPECT_NEAR(found.loss, expected.loss, tolerance * std::max(1.0, std::abs(expected.loss)));
   for (size_t i = 0; i < found.weights.size(); ++i) {
+    if (!found.weights[i].defined()) continue;  // another rank keeps it
     const double scale = std::max(1.0, expected.weights[i].abs().max().item<double>());
     EXPECT_LE((found.weights[i] - expected.weights[i]).abs().max().item<double>() / scale, tolerance) << i;
   }
@@ -113,11 +132,11 @@ void expect_same_as_one(const MakeTask& make, const train::TrainOptions& options
                         const std::vector<Mesh>& meshes, double tolerance) {
   if (!parallel::can_join()) GTEST_SKIP() << "this build joins no ranks";
   TemporaryFolder folder;
-  const Trained one = trained(make, options, {}, folder / "one").front();
+  const Trained one = trained(make, options, {Mesh{}}, folder / "one").front();
   int number = 0;
   for (const auto& mesh : meshes) {
     SCOPED_TRACE(parallel::to_string(mesh));
-    const auto many = trained(make, options, mesh, folder / std::to_string(number++));
+    const auto many = trained(make, options, {mesh}, folder / std::to_string(number++));
     expect_same(many.front(), one, tolerance);
     for (const auto& rank : many) {
       for (size_t i = 0; i < rank.weights.size(); ++i) EXPECT_TRUE(rank.weights[i].equal(many[0].weights[i]));
@@ -142,7 +161,7 @@ TEST(ParallelTraining, TextInDoublePrecisionIsThatOfOneRank) {
     dynamic_cast<models::LanguageModel&>(task->model()).set_compute_type(at::kDouble);
     return task;
   };
-  expect_same_as_one(make_double, options, kEachAxis, 1e-12);
+  expect_same_as_one(make_double, options, kMeshes, 1e-12);
 }
 
 TEST(ParallelTraining, ViewsAreThoseOfOneRank) {
@@ -159,13 +178,96 @@ TEST(ParallelTraining, VideoIsThatOfOneRank) {
   expect_same_as_one(maker_of(run, options), options, kEachAxis, 1e-5);
 }
 
+TEST(ParallelTraining, EveryUpdateRuleIsThatOfOneRank) {
+  const auto options = short_training(20);
+  const auto check = [&](const char* name, const auto& change) {
+    SCOPED_TRACE(name);
+    auto run = toy_lm_run();
+    run.model.num_layers = 1;
+    auto& memory = run.model.layer.memory;
+    memory.update.muon = memory.update.momentum = false;
+    change(memory);
+    expect_same_as_one(maker_of(run, options), options, {{1, 2, 1}, {1, 1, 2}}, 1e-5);
+  };
+  check("gradient", [](auto&) {});
+  check("momentum", [](auto& memory) { memory.update.momentum = true; });
+  check("muon", [](auto& memory) { memory.update.muon = true; });
+  check("norm before reading", [](auto& memory) { memory.update.norm_placement = ttt::NormPlacement::pre; });
+  check("no norm", [](auto& memory) { memory.update.norm_placement = ttt::NormPlacement::none; });
+  check("norm of before", [](auto& memory) { memory.update.norm_target = ttt::NormTarget::previous; });
+  check("uphill", [](auto& memory) { memory.update.ascent = true; });
+  check("two steps", [](auto& memory) { memory.update.steps = 2; });
+  check("down alone", [](auto& memory) { memory.update.written = ttt::Written::down; });
+  check("anchor", [](auto& memory) { memory.update.elastic.pull = 0.3; });
+  check("squared error", [](auto& memory) { memory.loss = "squared_error"; });
+}
+
+/// Weights, moments and averages that are shared out: the same run, in the same files.
+void expect_same_when_lent(const MakeTask& make, const std::vector<Mesh>& meshes) {
+  if (!parallel::can_join()) GTEST_SKIP() << "this build joins no ranks";
+  auto options = short_training(6);
+  options.accumulate = 4;
+  options.ema = 0.5;
+  options.validate_every = 3;
+  TemporaryFolder folder;
+  const auto written = [&](const std::string& name) {
+    return io::read_safetensors(folder / (name + "/checkpoints/step-00000006.safetensors")).tensors;
+  };
+  trained(make, options, {Mesh{}}, folder / "one");
+  const auto expected = written("one");
+  const auto exported = io::read_tensor_folder(folder / "one");
+  for (const auto& mesh : meshes) {
+    const std::string name = parallel::to_string(mesh);
+    SCOPED_TRACE(name);
+    trained(make, options, {mesh, parallel::Shard::parameters}, folder / name);
+    const auto compare = [](const auto& found, const auto& wanted) {
+      ASSERT_EQ(found.size(), wanted.size());
+      for (const auto& [key, tensor] : wanted) {
+        if (key == "random") continue;  // threads share it
+        EXPECT_TRUE(at::allclose(found.at(key), tensor, 1e-4, 1e-5)) << key;
+      }
+    };
+    compare(written(name), expected);
+    compare(io::read_tensor_folder(folder / name), exported);
+  }
+}
+
+TEST(ParallelTraining, TextWithLentParametersIsThatOfOneRank) {
+  expect_same_when_lent(maker_of(toy_lm_run(), short_training(6)), {{2, 1, 1}, {2, 2, 1}, {1, 1, 2}});
+}
+
+TEST(ParallelTraining, ViewsWithLentParametersAreThoseOfOneRank) {
+  expect_same_when_lent(maker_of(toy_nvs_run(), short_training(6)), {{2, 1, 1}, {1, 2, 1}});
+}
+
+TEST(ParallelTraining, VideoWithLentParametersIsThatOfOneRank) {
+  tasks::video::Run run = lact::testing::toy_video_run(6);
+  run.model.layer = models::video_layer(2, 2);
+  run.valid_clips = 2;
+  run.stages = {{.steps = 0, .chunks = 4, .clips = 1}};
+  expect_same_when_lent(maker_of(run, short_training(6)), {{2, 1, 1}, {1, 2, 1}});
+}
+
+TEST(ParallelTraining, LentParametersGoOnAsWholeOnesAndBack) {
+  if (!parallel::can_join()) GTEST_SKIP() << "this build joins no ranks";
+  TemporaryFolder folder;
+  const auto options = short_training(9);
+  const auto make = maker_of(toy_lm_run(), options);
+  const Trained one = trained(make, options, {Mesh{}}, folder / "one").front();
+  const auto lent = parallel::Shard::parameters;
+  trained(make, options, {.mesh = {2, 1, 1}, .shard = lent, .stop_after = 3}, folder / "many");
+  trained(make, options, {.mesh = {}, .resume = true, .stop_after = 6}, folder / "many");
+  expect_same(trained(make, options, {.mesh = {1, 2, 1}, .shard = lent, .resume = true}, folder / "many")[1],
+              one, 1e-5);
+}
+
 TEST(ParallelTraining, TheSameMeshTwiceGivesTheSameBits) {
   if (!parallel::can_join()) GTEST_SKIP() << "this build joins no ranks";
   TemporaryFolder folder;
   const auto options = short_training(5);
   const auto make = maker_of(toy_lm_run(), options);
-  const auto first = trained(make, options, {2, 2, 1}, folder / "a");
-  const auto second = trained(make, options, {2, 2, 1}, folder / "b");
+  const auto first = trained(make, options, {{2, 2, 1}}, folder / "a");
+  const auto second = trained(make, options, {{2, 2, 1}}, folder / "b");
   for (size_t i = 0; i < first[0].weights.size(); ++i)
     EXPECT_TRUE(first[0].weights[i].equal(second[0].weights[i]));
 }
@@ -176,19 +278,11 @@ TEST(ParallelTraining, ACheckpointGoesOnUnderAnotherMesh) {
   auto options = short_training(10);
   options.save_every = 5;
   const auto make = maker_of(toy_lm_run(), options);
-  const Trained one = trained(make, options, {}, folder / "one").front();
+  const Trained one = trained(make, options, {Mesh{}}, folder / "one").front();
   // Five steps on four ranks, the rest on two others.
-  std::vector<std::shared_ptr<train::Task>> tasks;
-  for (int i = 0; i < 4; ++i) tasks.push_back(make());
-  parallel::run_as_threads({2, 2, 1}, [&](const World& world) {
-    train::RunOptions run;
-    run.folder = folder / "many";
-    run.stop = [] { return false; };
-    run.world = world;
-    run.stop_after = 5;
-    EXPECT_FALSE(train::train(*tasks[size_t(world.all.rank())], options, run).finished);
-  });
-  expect_same(trained(make, options, {1, 1, 2}, folder / "many", /*resume=*/true).front(), one, 1e-5);
+  trained(make, options, {.mesh = {2, 2, 1}, .stop_after = 5}, folder / "many");
+  expect_same(trained(make, options, {.mesh = {1, 1, 2}, .resume = true}, folder / "many").front(), one,
+              1e-5);
 }
 
 TEST(ParallelTraining, BatchesThatCopiesCannotShareAreRefused) {
@@ -197,7 +291,7 @@ TEST(ParallelTraining, BatchesThatCopiesCannotShareAreRefused) {
   options.accumulate = 3;
   TemporaryFolder folder;
   const auto make = maker_of(toy_lm_run(), options);
-  EXPECT_SENTENCE(trained(make, options, {2, 1, 1}, folder / "run"), "cannot share out evenly");
+  EXPECT_SENTENCE(trained(make, options, {{2, 1, 1}}, folder / "run"), "cannot share out evenly");
 }
 
 TEST(ParallelTraining, ASignalToOneRankStopsAll) {

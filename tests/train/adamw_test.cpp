@@ -40,9 +40,11 @@ std::vector<at::Tensor> run(at::ScalarType type, double scale) {
   }
   std::vector<at::Tensor> results;
   for (const auto& parameter : model.all) results.push_back(parameter.detach().clone());
-  std::map<std::string, at::Tensor> moments;
+  RemoteTensors moments{{}};
   optimizer.save(moments);
-  for (const auto& [name, moment] : moments) results.push_back(moment.clone());
+  moments.write_on_first([&](const auto& tensors, const auto&) {
+    for (const auto& [name, moment] : tensors) results.push_back(moment.clone());
+  });
   return results;
 }
 

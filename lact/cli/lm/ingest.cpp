@@ -45,9 +45,9 @@ int64_t total_bytes(const std::vector<std::string>& files) {
 
 void run_ingest(const IngestArguments& arguments) {
   const auto files = data::find_text_files(arguments.texts);
+  const parallel::World world = join_ranks(arguments.ranks, Shared::sequence);
   return_freed_memory();
   const auto lm = load_lm(arguments.lm.model, arguments.lm.load, /*with_fingerprint=*/true);
-  const parallel::World world = join_ranks(arguments.ranks, Shared::sequence);
   const bool speaks = world.all.rank() == 0;
   lm.model->set_world(world);
   tasks::lm::Session session(lm, arguments.memory);

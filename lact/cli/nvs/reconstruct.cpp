@@ -48,6 +48,7 @@ void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
   io::check_can_write(arguments.output);
   const data::Capture photos = data::load_capture(arguments.photos, arguments.reading);
   const std::vector<int64_t> chosen = chosen_views(arguments, photos);
+  const parallel::World world = join_ranks(arguments.ranks, Shared::sequence);
   return_freed_memory();
   const auto nvs = tasks::nvs::load(arguments.nvs.model, arguments.nvs.load);
   const io::ImageSize size = view_size_for(arguments.size, nvs);
@@ -55,7 +56,6 @@ void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
   data::check_patches(size.height, size.width, patch);
   const data::FrameChoice frame = frame_for(arguments.frame, nvs);
 
-  const parallel::World world = join_ranks(arguments.ranks, Shared::sequence);
   const bool speaks = world.all.rank() == 0;
   nvs.model->set_world(world);
   const auto start = std::chrono::steady_clock::now();

@@ -33,42 +33,22 @@ std::vector<Range> keys_seen(const ops::Window& window, const std::vector<Range>
 
 Range shifted(Range range, int64_t by) { return {range.begin + by, range.end + by}; }
 
-/// The queries of the tokens `held` to keys and values of the tokens `seen`. Queries and keys are numbered by
-/// their places here; where a band ties them to each other, a block of its own counts both from the keys'
-/// places.
+/// The queries of the tokens `held` to keys and values of the tokens `seen`. Both are numbered by their
+/// places here.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const ops::Window& window,
                   const std::vector<Range>& held, const std::vector<Range>& seen) {
-  ops::Window free;
-  std::vector<std::pair<int64_t, at::Tensor>> outputs;
+  ops::Window here;
   for_each_block(window, held, [&](Range queries, const std::vector<ops::VisibleKeys>& keys) {
-    const Range place = shifted(queries, place_in(held, queries.begin) - queries.begin);
-    ops::AttentionBlock block = {place, {}};
-    int64_t count_from = place.begin;
-    bool tied = false;
-    for (const auto& [range, band] : keys) {
-      const int64_t shift = place_in(seen, range.begin) - range.begin;
-      block.keys.push_back({shifted(range, shift), band});
-      if (band == 0) continue;
-      LACT_ASSERT(!tied || count_from == queries.begin + shift);
-      tied = true, count_from = queries.begin + shift;
+    const int64_t query_shift = place_in(held, queries.begin) - queries.begin;
+    ops::AttentionBlock block = {shifted(queries, query_shift), {}};
+    for (const auto& [range, band, ahead] : keys) {
+      const int64_t key_shift = place_in(seen, range.begin) - range.begin;
+      block.keys.push_back({shifted(range, key_shift), band, ahead + key_shift - query_shift});
     }
-    if (!tied) {
-      free.blocks.push_back(std::move(block));
-      return;
-    }
-    block.queries = {count_from, count_from + queries.size()};
-    outputs.emplace_back(place.begin, ops::window_attention(q.narrow(1, place.begin, place.size()), k, v,
-                                                            {{std::move(block)}}, count_from, 0));
+    here.blocks.push_back(std::move(block));
   });
-  if (outputs.empty()) {
-    // The keys stay in the graph of a rank without queries: it takes part in the way back.
-    return q.size(1) == 0 ? v.narrow(1, 0, 0) : ops::window_attention(q, k, v, free, 0, 0);
-  }
-  LACT_ASSERT(free.blocks.empty());
-  std::sort(outputs.begin(), outputs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<at::Tensor> parts;
-  for (const auto& [place, part] : outputs) parts.push_back(part);
-  return parts.size() == 1 ? parts.front() : at::cat(parts, 1);
+  // The keys stay in the graph of a rank without queries: it takes part in the way back.
+  return q.size(1) == 0 ? v.narrow(1, 0, 0) : ops::window_attention(q, k, v, here, 0, 0);
 }
 
 /// Of all ranks: those from `keep_from` on, and what was there before of them.

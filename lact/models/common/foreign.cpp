@@ -7,6 +7,7 @@
 
 #include "lact/base/error.h"
 #include "lact/io/finite.h"
+#include "lact/nn/loan.h"
 #include "lact/ops/linear/large_pages.h"
 
 namespace lact::models {
@@ -137,6 +138,7 @@ void load_foreign(torch::nn::Module& module, const ForeignNames& names,
   const auto filled = match(module, names, tensors, file);
   io::check_finite(tensors, file);
   for (const auto& [name, parameter, pieces] : filled) {
+    if (!nn::is_held(parameter)) continue;
     for (const auto& piece : pieces) piece.view(parameter).copy_(piece.source);
   }
 }
@@ -148,6 +150,7 @@ void adopt_foreign(torch::nn::Module& module, const ForeignNames& names, const s
   for (Filled& next : all) {
     // What is not kept must not live on in the list.
     auto [name, parameter, pieces] = std::exchange(next, {});
+    if (!nn::is_held(parameter)) continue;
     const at::ScalarType type = parameter.scalar_type();
     for (const auto& piece : pieces) io::check_finite({{piece.foreign, piece.source}}, file);
     parameter.set_data(joined(parameter, std::exchange(pieces, {})));

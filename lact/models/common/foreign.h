@@ -51,9 +51,9 @@ bool covers(const ForeignNames& names, const torch::nn::Module& module);
 /// Our own names, unchanged.
 ForeignNames own_names(const torch::nn::Module& module);
 
-/// Copies every tensor into its parameter. Throws, naming `file` and the tensor, if one is missing, unknown,
-/// has the wrong shape or holds infinity or NaN, or if a parameter of ours gets no value; nothing is changed
-/// then.
+/// Copies every tensor into its parameter, if it is held here. Throws, naming `file` and the tensor, if one
+/// is missing, unknown, has the wrong shape or holds infinity or NaN, or if a parameter of ours gets no
+/// value; nothing is changed then.
 void load_foreign(torch::nn::Module& module, const ForeignNames& names,
                   const std::map<std::string, at::Tensor>& tensors, const std::string& file);
 

@@ -65,7 +65,8 @@ LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
     const std::vector<std::shared_ptr<Mixer>> mixers = {
         make_layer(width, config.mixer.kind_of(i), config.layer)};
     blocks_.push_back(register_module(
-        fmt::format("block{}", i), std::make_shared<Block>(width, config.norm, mixers, config.feed_forward)));
+        fmt::format("block{}", i),
+        nn::given_to_lender(std::make_shared<Block>(width, config.norm, mixers, config.feed_forward))));
   }
   norm_ = register_module("norm", std::make_shared<nn::Norm>(width, config.norm));
   if (!config.tie_embeddings) {
@@ -81,8 +82,8 @@ void LanguageModel::set_world(const parallel::World& world) {
 }
 
 void LanguageModel::set_recompute(nn::Recompute what) {
-  recompute_ = what;
-  nn::set_recompute_below(*this, what);
+  recompute_ = lender_ ? nn::Recompute::blocks : what;
+  nn::set_recompute_below(*this, recompute_);
 }
 
 void LanguageModel::set_cache(ops::CacheFormat format) { attention::set_cache_below(*this, format); }
@@ -148,7 +149,7 @@ at::Tensor LanguageModel::through_blocks(at::Tensor x, const SequenceLayout& lay
   for (const auto& block : blocks_) {
     if (between_blocks != nullptr) between_blocks->push_back(x);
     const auto run = [block, layout](const at::Tensor& input) { return block->forward(input, layout); };
-    x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, x) : run(x);
+    x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, x, {lender_, block}) : run(x);
   }
   return norm_->forward(x);
 }

@@ -87,7 +87,8 @@ class LanguageModel : public torch::nn::Module {
   LmConfig config_;
   parallel::World world_;
   at::ScalarType compute_type_ = at::kFloat;
-  nn::Recompute recompute_ = nn::Recompute::none;
+  std::shared_ptr<nn::Lender> lender_ = nn::lender_in_scope();  ///< of the blocks' parameters; usually null
+  nn::Recompute recompute_ = lender_ ? nn::Recompute::blocks : nn::Recompute::none;
   at::Tensor embeddings_;  ///< [vocabulary, M]; undefined once compressed
   std::optional<ops::CompressedWeight> compressed_embeddings_;
   std::vector<std::shared_ptr<Block>> blocks_;

@@ -100,8 +100,8 @@ NvsModel::NvsModel(const NvsConfig& config) : config_(config) {
         register_module("registers", std::make_shared<perceiver::Registers>(width, config.perceiver));
   }
   for (int64_t i = 0; i < config.num_layers; ++i) {
-    blocks_.push_back(
-        register_module(fmt::format("block{}", i), std::make_shared<NvsBlock>(config, i, registers_)));
+    blocks_.push_back(register_module(
+        fmt::format("block{}", i), nn::given_to_lender(std::make_shared<NvsBlock>(config, i, registers_))));
   }
   decoder_norm_ = register_module("decoder_norm", std::make_shared<nn::Norm>(width, config.norm));
   decoder_ = register_module("decoder", std::make_shared<nn::Linear>(width, config.output_channels(), false));
@@ -121,8 +121,8 @@ void NvsModel::set_world(const parallel::World& world) {
 }
 
 void NvsModel::set_recompute(nn::Recompute what) {
-  recompute_ = what;
-  nn::set_recompute_below(*this, what);
+  recompute_ = lender_ ? nn::Recompute::blocks : what;
+  nn::set_recompute_below(*this, recompute_);
 }
 
 at::Tensor NvsModel::embed(const at::Tensor& views) const {
@@ -166,7 +166,7 @@ at::Tensor NvsModel::forward(const at::Tensor& images, const at::Tensor& input_r
     const auto run = [block = blocks_[size_t(i)], layout](const at::Tensor& input) {
       return block->pass(input, layout);
     };
-    x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, x) : run(x);
+    x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, x, {lender_, blocks_[size_t(i)]}) : run(x);
   }
   const at::Tensor colours = decode(of_targets());
   return nn::unpatchify(sharding ? sharding->put_together(colours, target_tokens) : colours, targets, height,

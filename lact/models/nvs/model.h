@@ -98,7 +98,8 @@ class NvsModel : public torch::nn::Module {
   NvsConfig config_;
   parallel::World world_;
   at::ScalarType compute_type_ = at::kFloat;
-  nn::Recompute recompute_ = nn::Recompute::none;
+  std::shared_ptr<nn::Lender> lender_ = nn::lender_in_scope();  ///< of the blocks' parameters; usually null
+  nn::Recompute recompute_ = lender_ ? nn::Recompute::blocks : nn::Recompute::none;
   std::shared_ptr<nn::Linear> input_, decoder_;
   std::shared_ptr<nn::Norm> input_norm_, decoder_norm_;
   std::shared_ptr<perceiver::Registers> registers_;  ///< of a Perceiver; null otherwise

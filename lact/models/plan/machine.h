@@ -35,9 +35,8 @@ struct Machine {
   double memory = 0;    ///< bytes
   double overhead = 0;  ///< seconds that a block costs forward and backward, however few its tokens are
   int64_t ranks_per_node = 1;
-  Link inside, between;        ///< of ranks in one node, and of different ones
-  double overlap = 0;          ///< share of the backward pass that the sums of gradients hide behind
-  bool reduce_scatter = true;  ///< else an all-reduce stands in for it
+  Link inside, between;  ///< of ranks in one node, and of different ones
+  double overlap = 0;    ///< share of the backward pass that the sums of gradients hide behind
   std::vector<std::string> assumptions;  ///< where the figures come from, a sentence each
 
   double peak(bool is_bf16) const { return is_bf16 ? bf16 : f32; }

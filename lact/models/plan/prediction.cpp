@@ -103,8 +103,11 @@ void check_mesh(const Workload& workload, const Arrangement& arrangement) {
              mesh.data);
 }
 
-Prediction predict(const Workload& workload, const Machine& machine, const Arrangement& arrangement) {
-  check_mesh(workload, arrangement);
+Prediction predict(const Workload& workload, const Machine& machine, const Arrangement& asked) {
+  check_mesh(workload, asked);
+  Arrangement arrangement = asked;
+  // Weights are lent twice, and the backward pass runs a block again while it has them.
+  if (asked.shard == Shard::parameters) arrangement.recompute = nn::Recompute::blocks;
   const parallel::Mesh& mesh = arrangement.mesh;
   const bool trains = workload.sizes.pass == Pass::train;
   const auto own_batches = double(arrangement.micro_batches() / mesh.data);
@@ -129,7 +132,7 @@ Prediction predict(const Workload& workload, const Machine& machine, const Arran
   if (trains) {
     // AdamW reads weight, gradient and two moments and writes three of them; the norm reads the gradient,
     // clipping reads and writes it.
-    const double copies = arrangement.shard == Shard::none ? 1 : double(mesh.data);
+    const double copies = arrangement.shard == Shard::none ? 1 : double(mesh.ranks());
     const double bytes = 10 * kFloatBytes * workload.parameters / copies;
     named(result.work, "optimizer", Kind::products) = {"optimizer", Kind::products, 0, bytes,
                                                        bytes / machine.stream};

@@ -11,15 +11,11 @@
 #include "lact/models/plan/workload.h"
 #include "lact/nn/recompute.h"
 #include "lact/parallel/mesh.h"
+#include "lact/parallel/shard.h"
 
 namespace lact::models::plan {
 
-/// What data ranks share out instead of each having all: nothing, AdamW's moments, or weights and gradients
-/// too, which are then gathered block by block.
-enum class Shard { none, optimizer, parameters };
-constexpr std::array<std::pair<Shard, std::string_view>, 3> enum_names(Shard) {
-  return {{{Shard::none, "none"}, {Shard::optimizer, "optimizer"}, {Shard::parameters, "parameters"}}};
-}
+using parallel::Shard;
 
 struct Arrangement {
   parallel::Mesh mesh;

@@ -38,7 +38,7 @@ std::vector<nn::Recompute> recomputes(const Workload& workload, const Choices& c
 
 std::vector<Shard> shards(const Choices& choices, const parallel::Mesh& mesh) {
   if (choices.shard) return {*choices.shard};
-  if (mesh.data == 1) return {Shard::none};
+  if (mesh.ranks() == 1) return {Shard::none};
   return {Shard::none, Shard::optimizer, Shard::parameters};
 }
 

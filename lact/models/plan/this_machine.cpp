@@ -146,7 +146,6 @@ Machine this_machine(bool bf16, int64_t ranks) {
   // A sum reads and writes besides what the wire takes.
   machine.inside = machine.between = loopback();
   machine.inside.bandwidth /= 2, machine.between.bandwidth /= 2;
-  machine.reduce_scatter = false;
   machine.assumptions = {
       fmt::format("measured just now: {:.0f} GFLOP/s in {} with {} threads",
                   (bf16 ? limits.peak() : limits.f32) / 1e9, bf16 ? "bf16" : "f32", limits.threads),

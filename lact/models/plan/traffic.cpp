@@ -51,27 +51,20 @@ class Traffic {
   std::vector<Collective> all_;
 };
 
-void add_data(Traffic& traffic, const Workload& workload, const Machine& machine,
-              const Arrangement& arrangement, double own_batches) {
+void add_data(Traffic& traffic, const Workload& workload, const Arrangement& arrangement,
+              double own_batches) {
   const parallel::Mesh& mesh = arrangement.mesh;
-  const double all = kFloatBytes * workload.parameters;
-  const double buckets = std::ceil(all / kBucket), blocks = double(workload.num_blocks());
-  // Every rank has every weight and saw other tokens: gradients are summed over the whole job.
-  const Group job = {"data", mesh.ranks(), mesh.ranks()}, data = {"data", mesh.data, mesh.ranks()};
-  const Group shards = {"data", mesh.shards(), mesh.shards()};
-  if (arrangement.shard == Shard::none || mesh.data == 1)
-    return traffic.all_reduce("sum of gradients", job, all, buckets);
-  traffic.all_reduce("sum of gradients over shards", shards, all, buckets);
-  if (machine.reduce_scatter) {
-    traffic.gather("sum of gradients, scattered", data, all, buckets);
-  } else {
-    traffic.all_reduce("sum of gradients", data, all, buckets);
-  }
-  if (arrangement.shard == Shard::optimizer) {
-    traffic.gather("gather of new weights", data, all, buckets);
-  } else {
-    traffic.gather("gather of weights", data, 2 * all * own_batches, 2 * blocks * own_batches);
-  }
+  // Every rank saw other tokens, and the whole job has the same weights.
+  const Group job = {"data", mesh.ranks(), mesh.ranks()};
+  double lent = 0;
+  for (const auto& block : workload.blocks) lent += kFloatBytes * double(block.count) * block.parameters;
+  if (arrangement.shard != Shard::parameters) lent = 0;
+  const double whole = kFloatBytes * workload.parameters - lent, buckets = std::ceil(whole / kBucket);
+  traffic.all_reduce("sum of gradients", job, whole, buckets);
+  if (arrangement.shard != Shard::none) traffic.gather("gather of new weights", job, whole, buckets);
+  const double calls = own_batches * double(workload.num_blocks());
+  traffic.gather("weights of blocks on loan", job, 2 * own_batches * lent, 2 * calls);
+  traffic.all_reduce("sum of lent weights' gradients", job, own_batches * lent, calls);
 }
 
 }  // namespace
@@ -105,7 +98,7 @@ std::vector<Collective> traffic_of(const Workload& workload, const Machine& mach
     traffic.gather("shared Newton-Schulz", context, bytes * all.fast_weights / heads, calls * all.updates);
   traffic.gather("keys and values", context, bytes * all.keys / heads, calls * all.key_calls);
   traffic.all_to_all("states of recurrences", context, bytes * all.states / heads, calls * all.state_calls);
-  if (trains) add_data(traffic, workload, machine, arrangement, own_batches);
+  if (trains) add_data(traffic, workload, arrangement, own_batches);
   return traffic.done();
 }
 

@@ -52,7 +52,8 @@ VideoModel::VideoModel(const VideoConfig& config) : config_(config) {
   time_embedding_ =
       register_module("time_embedding", std::make_shared<TimeEmbedding>(config.frequency_dim, width));
   for (int64_t i = 0; i < config.num_layers; ++i)
-    blocks_.push_back(register_module(fmt::format("block{}", i), std::make_shared<VideoBlock>(config, i)));
+    blocks_.push_back(register_module(fmt::format("block{}", i),
+                                      nn::given_to_lender(std::make_shared<VideoBlock>(config, i))));
   head_modulation_ =
       register_parameter("head_modulation", at::randn({kHeadModulations, width}) / std::sqrt(double(width)));
   head_ = linear("head", width, config.out_channels * patch_.size());
@@ -78,8 +79,8 @@ void VideoModel::set_world(const parallel::World& world) {
 }
 
 void VideoModel::set_recompute(nn::Recompute what) {
-  recompute_ = what;
-  nn::set_recompute_below(*this, what);
+  recompute_ = lender_ ? nn::Recompute::blocks : what;
+  nn::set_recompute_below(*this, recompute_);
 }
 
 ChunkGrid VideoModel::grid_of(const at::Tensor& latents) const {
@@ -137,7 +138,7 @@ at::Tensor VideoModel::forward(const at::Tensor& latents, const at::Tensor& time
       return block->forward(in[0], in[1], in[2], layout);
     };
     const nn::ThreeInputs inputs = {x, given.time.modulation, given.text};
-    x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, inputs) : run(inputs);
+    x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, inputs, {lender_, block}) : run(inputs);
   }
   const at::Tensor answer = decode(x, given.time.embedding);
   return in_place(layout.sharding ? layout.sharding->put_together(answer) : answer, latents);
@@ -148,7 +149,8 @@ std::unique_ptr<VideoState> VideoModel::initial_state(int64_t batch) {
   LACT_CHECK(batch > 0, "[video] a batch of {} videos, expected at least 1", batch);
   auto state = std::make_unique<VideoState>();
   state->batch = batch;
-  for (const auto& block : blocks_) state->layers.push_back(block->initial_state(batch));
+  for (const auto& block : blocks_)
+    on_loan(block, [&] { state->layers.push_back(block->initial_state(batch)); });
   return state;
 }
 
@@ -177,7 +179,8 @@ at::Tensor VideoModel::denoise(const VideoState& state, const at::Tensor& chunk,
   const Context given = context(timestep.unsqueeze(1), text);
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const auto layer = state.layers[i]->clone();
-    x = blocks_[i]->advance(x, given.time.modulation, given.text, layout, *layer);
+    on_loan(blocks_[i],
+            [&] { x = blocks_[i]->advance(x, given.time.modulation, given.text, layout, *layer); });
   }
   return in_place(decode(x, given.time.embedding), chunk);
 }
@@ -191,7 +194,8 @@ void VideoModel::write(VideoState& state, const at::Tensor& clean_chunk, const a
   const SequenceLayout layout = clean_piece(state.chunks, grid, config_.visible_clean);
   const Context given = context(at::zeros({state.batch, 1}, clean_chunk.options()), text);
   for (size_t i = 0; i < blocks_.size(); ++i)
-    x = blocks_[i]->advance(x, given.time.modulation, given.text, layout, *state.layers[i]);
+    on_loan(blocks_[i],
+            [&] { x = blocks_[i]->advance(x, given.time.modulation, given.text, layout, *state.layers[i]); });
   ++state.chunks;
   state.rows = grid.rows;
   state.columns = grid.columns;

@@ -51,6 +51,15 @@ class VideoModel : public torch::nn::Module {
   void write(VideoState& state, const at::Tensor& clean_chunk, const at::Tensor& text);
 
  private:
+  /// body(), with the parameters of the block.
+  template <class Body>
+  void on_loan(const std::shared_ptr<VideoBlock>& block, const Body& body) const {
+    const nn::Loan loan = {lender_, block};
+    loan.begin(nn::Pass::forward);
+    body();
+    loan.end(nn::Pass::forward);
+  }
+
   struct Context {
     TimeContext time;
     at::Tensor text;  ///< [B or B · parts, text_length, M]
@@ -69,7 +78,8 @@ class VideoModel : public torch::nn::Module {
   parallel::World world_;
   nn::VideoPatch patch_;
   at::ScalarType compute_type_ = at::kFloat;
-  nn::Recompute recompute_ = nn::Recompute::none;
+  std::shared_ptr<nn::Lender> lender_ = nn::lender_in_scope();  ///< of the blocks' parameters; usually null
+  nn::Recompute recompute_ = lender_ ? nn::Recompute::blocks : nn::Recompute::none;
   std::shared_ptr<nn::Linear> patch_embedding_, head_;
   std::shared_ptr<TextEmbedding> text_embedding_;
   std::shared_ptr<TimeEmbedding> time_embedding_;

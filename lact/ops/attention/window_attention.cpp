@@ -28,7 +28,7 @@ void check_inside(Range range, Range whole, const char* what) {
 }  // namespace
 
 Range VisibleKeys::seen_by(Range tile) const {
-  return band == 0 ? range : intersect(range, {tile.begin - band + 1, tile.end});
+  return band == 0 ? range : intersect(range, {tile.begin + ahead - band + 1, tile.end + ahead});
 }
 
 void check_window(const Window& window, Range queries, Range keys) {

@@ -11,10 +11,12 @@
 
 namespace lact::ops {
 
-/// Keys of one range. band = 0: all of them. band = w > 0: query i sees only those with i - w < j <= i.
+/// Keys of one range. band = 0: all of them. band = w > 0: query i sees only those with
+/// i + ahead - w < j <= i + ahead. `ahead` is for keys that are numbered differently from the queries.
 struct VisibleKeys {
   Range range;
   int64_t band = 0;
+  int64_t ahead = 0;
 
   /// What the queries of `tile` can see of this range, as the smallest range.
   Range seen_by(Range tile) const;

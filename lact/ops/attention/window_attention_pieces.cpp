@@ -11,10 +11,11 @@ AttentionPieces::AttentionPieces(const Window& window, int64_t first_query, int6
   for (const auto& block : window.blocks) {
     blocks_.push_back({block.queries.begin - first_query, block.queries.end - first_query,
                        ranges_.data() + ranges_.size(), int64_t(block.keys.size())});
-    for (const auto& [range, band] : block.keys) {
-      // i - band < j <= i for positions i and j
-      ranges_.push_back({range.begin - first_key, range.end - first_key, band == 0 ? -kFar : ahead - band + 1,
-                         band == 0 ? kFar : ahead});
+    for (const auto& [range, band, shift] : block.keys) {
+      // i + shift - band < j <= i + shift for positions i and j
+      const int64_t newest = ahead + shift;
+      ranges_.push_back({range.begin - first_key, range.end - first_key,
+                         band == 0 ? -kFar : newest - band + 1, band == 0 ? kFar : newest});
     }
   }
 }

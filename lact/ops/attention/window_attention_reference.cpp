@@ -51,7 +51,8 @@ at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::
         const at::Tensor seen_k = keys.narrow(2, seen.begin - first_key, seen.size());
         at::Tensor score = at_least_float(at::matmul(tile_q, seen_k.transpose(2, 3))) * scale;
         if (visible.band > 0) {
-          score = score.masked_fill(outside_band(tile, seen, visible.band, q.options()),
+          const Range counted = {tile.begin + visible.ahead, tile.end + visible.ahead};
+          score = score.masked_fill(outside_band(counted, seen, visible.band, q.options()),
                                     -std::numeric_limits<double>::infinity());
         }
         scores.push_back(score);

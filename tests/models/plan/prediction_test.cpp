@@ -142,7 +142,10 @@ TEST(Prediction, ShardingTakesMomentsAndThenWeightsFromEveryRank) {
   EXPECT_DOUBLE_EQ(parameters.moments, weights / 2);
   EXPECT_LT(parameters.weights, 0.5 * weights);
   EXPECT_GT(parameters.weights, 0.25 * weights);
-  EXPECT_DOUBLE_EQ(parameters.activations, none.activations);
+  Arrangement by_context = on({1, 4, 1});
+  by_context.shard = Shard::parameters;
+  EXPECT_DOUBLE_EQ(memory_of(all, by_context).weights, parameters.weights) << "all ranks share";
+  EXPECT_EQ(predict(all, a100(), arrangement).arrangement.recompute, nn::Recompute::blocks);
   EXPECT_LT(parameters.peak(), moments.peak());
   EXPECT_LT(moments.peak(), none.peak());
 }

@@ -202,7 +202,7 @@ std::map<std::string, double> TrainingTask::validate() {
   for (int64_t number = 0; seen < options_.valid_clips; ++number) {
     const data::ClipBatch batch = data::make_clip_batch(clips, at_once, number);
     const at::Tensor text = parts_.text->encode(batch.captions);
-    if (number == 0 && !options_.samples.empty() && writes_samples_) write_samples(batch, text);
+    if (number == 0 && !options_.samples.empty()) write_samples(batch, text);
     const at::Tensor noise =
         ops::gaussian_noise(batch.values.sizes(), seed_of_draw(options_.seed, kValidNoise, number));
     for (const double timestep : models::kEvaluationTimesteps) {
@@ -231,6 +231,7 @@ void TrainingTask::write_samples(const data::ClipBatch& batch, const at::Tensor&
   const at::Tensor made =
       models::continue_video(*parts_.model, truth.narrow(2, 0, parts_.model->config().chunk_frames),
                              stage.chunks, sampling, options_.seed, text.narrow(0, 0, rows));
+  if (!writes_samples_) return;  // the model's weights may be on loan from all ranks
   const at::Tensor pixels[] = {parts_.codec->decode(truth), parts_.codec->decode(made)};
   std::vector<at::Tensor> clips;
   for (int64_t row = 0; row < rows; ++row)
