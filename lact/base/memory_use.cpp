@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -31,9 +32,32 @@ int64_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
 
 int64_t machine_memory_bytes() {
   const int64_t machine = int64_t(sysconf(_SC_PHYS_PAGES)) * int64_t(sysconf(_SC_PAGE_SIZE));
-  int64_t group = 0;  // "max", a word, means no limit
-  std::ifstream limit("/sys/fs/cgroup/memory.max");
-  return limit >> group && group > 0 ? std::min(machine, group) : machine;
+  return std::min(machine, control_group_limit().value_or(machine));
+}
+
+std::optional<int64_t> control_group_limit(const std::string& groups, const std::string& root) {
+  namespace fs = std::filesystem;
+  std::optional<int64_t> smallest;
+  const auto look = [&](fs::path folder, const fs::path& top, const char* name) {
+    for (;; folder = folder.parent_path()) {
+      std::ifstream file(folder / name);
+      int64_t limit = 0;  // "max", a word, means no limit
+      if (file >> limit && limit > 0) smallest = std::min(limit, smallest.value_or(limit));
+      if (folder == top || !folder.has_relative_path()) return;
+    }
+  };
+  std::ifstream lines(groups);
+  for (std::string line; std::getline(lines, line);) {  // hierarchy:controllers:/path
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const fs::path path = fs::path(line.substr(second + 1)).lexically_normal().relative_path();
+    const fs::path top = controllers.empty() ? fs::path(root) : fs::path(root) / "memory";
+    const fs::path folder = path.empty() || path == "." ? top : top / path;
+    if (controllers.empty()) look(folder, top, "memory.max");
+    if (controllers == "memory") look(folder, top, "memory.limit_in_bytes");
+  }
+  return smallest;
 }
 
 // A fixed threshold: by itself it grows with the largest block freed, and the heap with it.

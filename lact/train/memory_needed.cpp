@@ -11,6 +11,7 @@ namespace lact::train {
 namespace {
 
 constexpr double kBytesOfFloat = 4;
+thread_local Shares current_shares;
 constexpr double kCloseToAll = 0.75;  // of the machine's memory
 
 }  // namespace
@@ -37,11 +38,9 @@ Shares shares_of(const RunOptions& run) {
   return {};
 }
 
-Shares shares_in_scope() {
-  const auto lent = std::dynamic_pointer_cast<LentParameters>(nn::lender_in_scope());
-  const double each = lent ? 1 / double(lent->ranks().size()) : 1;
-  return {each, each};
-}
+SharesScope::SharesScope(const Shares& shares) : before_(std::exchange(current_shares, shares)) {}
+SharesScope::~SharesScope() { current_shares = before_; }
+Shares shares_in_scope() { return current_shares; }
 
 double bytes_to_train(const ParameterCounts& parameters, const TrainOptions& options, const Shares& shares) {
   const double copies = options.ema > 0 ? 2 : 1;

@@ -19,7 +19,17 @@ struct Shares {
   double moments = 1;
 };
 Shares shares_of(const RunOptions& run);
-/// Of a model that is being made (nn::LendingScope).
+/// While one lives, tasks that this thread makes are for a rank with these shares.
+class SharesScope {
+ public:
+  explicit SharesScope(const Shares& shares);
+  ~SharesScope();
+  SharesScope(const SharesScope&) = delete;
+  SharesScope& operator=(const SharesScope&) = delete;
+
+ private:
+  Shares before_;
+};
 Shares shares_in_scope();
 
 /// Bytes that stay from step to step, all float32: weights and their moving average, if there is one;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lact/base/options.h"
+#include "lact/train/memory_needed.h"
 #include "lact/train/plan.h"
 #include "lact/train/run_folder.h"
 #include "lact/train/trainer.h"
@@ -36,10 +37,11 @@ concept RunSettings = options::Struct<Run> &&
   { settled.plan() } -> std::convertible_to<Plan>;
 };
 
-/// run.make_task, where models give their blocks to where.lent.
+/// run.make_task for this rank: models give their blocks to where.lent.
 template <RunSettings Run>
 std::shared_ptr<Task> make_task(Run& run, const RunOptions& where, const std::string& initial) {
-  const nn::LendingScope scope(where.lent);
+  const nn::LendingScope lending(where.lent);
+  const SharesScope shares(shares_of(where));
   return run.make_task(where.folder, initial);
 }
 

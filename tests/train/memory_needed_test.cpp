@@ -38,6 +38,8 @@ TEST(MemoryNeeded, IsWeightsGradientsAndMomentsOfWhatIsLearned) {
   EXPECT_EQ(bytes_to_train({1000, 300}, options), 4 * 1000 + 12 * 300);
   options.ema = 0.99;
   EXPECT_EQ(bytes_to_train({1000, 300}, options), 8 * 1000 + 12 * 300);
+  EXPECT_EQ(bytes_to_train({1000, 300}, options, {1, 0.25}), 8 * 1000 + 4 * 300 + 2 * 300);
+  EXPECT_EQ(bytes_to_train({1000, 300}, options, {0.25, 0.25}), (8 * 1000 + 12 * 300) / 4);
   LargeTask task(7, 5);
   EXPECT_EQ(count_parameters(task.model()).all, 12);
   EXPECT_EQ(count_parameters(task.model()).learned, 7);
