@@ -57,6 +57,7 @@ ContextTraffic expected_traffic(const ContextSizes& sizes, const ContextShape& s
   const double numbers =
       3 * double(memory.num_heads) * head_dim * std::round(head_dim * memory.hidden_multiple);
   traffic.summed_bytes = double(traffic.sums) * numbers * double(sizeof(float));
+  if (memory.update.muon) traffic.step_bytes = traffic.summed_bytes * double(ranks - 1);
   const int64_t chunks = (shape.tokens + shape.chunk - 1) / shape.chunk;
   // Every part but the first begins behind tokens of another rank: a window of them, but the token itself.
   const auto parts = double(chunks * ranks - 1);

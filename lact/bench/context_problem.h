@@ -29,6 +29,7 @@ struct ContextTraffic {
   int64_t sums = 0;         ///< one for each chunk that is written
   double summed_bytes = 0;  ///< 3 d dh numbers each, whatever the chunk's length
   double halo_bytes = 0;    ///< keys and values before each rank's part, of all ranks
+  double step_bytes = 0;    ///< Muon's steps, of which each rank has orthogonalised some heads for all
 };
 ContextTraffic expected_traffic(const ContextSizes& sizes, const ContextShape& shape, int64_t ranks,
                                 at::ScalarType type);
