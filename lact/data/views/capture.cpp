@@ -54,7 +54,7 @@ fs::path colmap_picture_folder(const fs::path& model, const std::string& name) {
   return model / "images";
 }
 
-/// The camera file (or folder of a COLMAP model) in a folder of photos.
+/// The camera file (or folder of a COLMAP model) in a folder of photos; "" if there is none.
 std::string camera_file_in(const std::string& folder) {
   const fs::path root(folder);
   for (const char* name :
@@ -62,11 +62,7 @@ std::string camera_file_in(const std::string& folder) {
     if (is_file(root / name)) return (root / name).string();
   for (const char* name : {"", "sparse/0", "sparse", "colmap/sparse/0"})
     if (is_colmap_folder((root / name).string())) return (root / name).lexically_normal().string();
-  fail(
-      "{}: the folder holds no cameras: expected opencv_cameras.json, transforms.json, transforms_train.json "
-      "or "
-      "a COLMAP model (sparse/0/cameras.bin or .txt)",
-      folder);
+  return "";
 }
 
 /// Replaces names by paths; views without a picture are an error or left out.
@@ -143,6 +139,11 @@ Capture load_capture(const std::string& path, const CaptureOptions& options) {
   LACT_CHECK(!path.empty() && fs::exists(path, ignored), "{}: no such file or folder",
              path.empty() ? "the photos" : path);
   const std::string found = fs::is_directory(path, ignored) ? camera_file_in(path) : path;
+  LACT_CHECK(
+      !found.empty(),
+      "{}: the folder holds no cameras: expected opencv_cameras.json, transforms.json, transforms_train.json "
+      "or a COLMAP model (sparse/0/cameras.bin or .txt)",
+      path);
   const std::string ending = fs::path(found).extension().string();
   const bool colmap_part =
       (ending == ".bin" || ending == ".txt") && is_colmap_folder(fs::path(found).parent_path().string());
@@ -154,6 +155,11 @@ Capture load_capture(const std::string& path, const CaptureOptions& options) {
   }
   report_distortion(capture);
   return capture;
+}
+
+bool holds_capture(const std::string& folder) {
+  std::error_code ignored;
+  return fs::is_directory(folder, ignored) && !camera_file_in(folder).empty();
 }
 
 std::vector<Camera> cameras_of(const Capture& capture) {

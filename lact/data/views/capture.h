@@ -53,6 +53,9 @@ struct CaptureOptions {
 /// that the camera file does not state are read from the headers of the pictures.
 Capture load_capture(const std::string& path, const CaptureOptions& options = {});
 
+/// Whether load_capture would find a camera file in this folder.
+bool holds_capture(const std::string& folder);
+
 /// The cameras of all views.
 std::vector<Camera> cameras_of(const Capture& capture);
 
