@@ -1,6 +1,7 @@
 #include "lact/cli/fields.h"
 #include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
+#include "lact/cli/nvs/train_recipe.h"
 #include "lact/cli/train_verb.h"
 #include "lact/cli/verbs.h"
 #include "lact/models/nvs/folder.h"
@@ -15,6 +16,7 @@ struct NvsTrainArguments {
   std::string config = "nvs_tiny";
   std::vector<std::string> assignments, stages;
   TrainPlace place;
+  RecipeArguments recipe;
   tasks::nvs::Stage stage;  ///< the only one, unless there are --stage options
   tasks::nvs::Run run;
 };
@@ -43,6 +45,12 @@ void settle_nvs_run(const CLI::App& verb, NvsTrainArguments& arguments) {
   }
   run.model = nvs_model_config(arguments);
   run.stages = read_stages(arguments.stages, arguments.stage);
+  if (arguments.recipe.file.empty()) return;
+  const models::NvsConfig initial = run.model;
+  follow_recipe(verb, arguments.recipe, run);
+  LACT_CHECK(arguments.place.initial_model.empty() || run.model == initial,
+             "[train] the model of --init {} is not the one that the recipe trains",
+             arguments.place.initial_model);
 }
 
 }  // namespace
@@ -55,6 +63,7 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
       "         lact nvs train --meshes objects/ --mesh-share 0.5 --init run -o meshes\n"
       "         lact nvs train --photos captures/ --size 72x128 --inputs 4-8 --targets 4 -o photos\n"
       "         lact nvs train --stage steps=8000,size=64,inputs=4 --stage size=128,inputs=8 --steps 10000\n"
+      "         lact nvs train --recipe configs/recipes/nvs_scenes.json --photos captures/ --lpips weights/\n"
       "         lact nvs train --resume run\n"
       "Without photos, scenes are made up and rendered beside the training, without end. Ctrl-C saves a "
       "checkpoint.\nThe folder holds the model, run.json, metrics.jsonl, TensorBoard events and sheets of "
@@ -65,6 +74,7 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
                    "Change a field of the model: name=value; may be given repeatedly")
       ->allow_extra_args(false);
   add_place_options(*verb, arguments->place);
+  add_recipe_options(*verb, arguments->recipe);
   auto& run = arguments->run;
   add_fields(*verb, run.scenes, "Scenes, all of them meshes if --meshes is given without --mesh-share");
   const std::string photos = "Photos, all scenes if --photos is given without --photo-share";

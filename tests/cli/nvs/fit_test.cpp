@@ -26,7 +26,7 @@ class PhotosProgram : public ::testing::Test {
  protected:
   PhotosProgram() {
     models::save_nvs(path("model"), *make_nvs(tiny_nvs()));
-    for (const char* name : {"captures/a", "captures/b"}) write_photo_folder(path(name), 9, 8, 16);
+    for (const char* name : {"captures/a", "captures/b"}) write_photo_folder(path(name), 9, 12, 16);
   }
   std::string path(const std::string& name) const { return folder_ / name; }
   std::string quoted(const std::string& name) const { return "'" + path(name) + "'"; }
@@ -34,10 +34,10 @@ class PhotosProgram : public ::testing::Test {
     return "--threads 1 nvs fit " + quoted("captures/a") + " --model " + quoted("model") +
            " --longer-side 16 --inputs 2-3 --targets 2 --steps 8 --warmup 1 -o " + quoted("fit") + " " + more;
   }
-  std::string train_words(const std::string& more) const {
-    return "--threads 1 nvs train --init " + quoted("model") +
-           " --size 8x16 --inputs 2-3 --targets 2 --batch 1 --steps 3 --valid-scenes 2 -o " + quoted("run") +
-           " " + more;
+  std::string train_words(const std::string& more,
+                          const std::string& views = "--size 12x16 --inputs 2-3 --targets 2") const {
+    return "--threads 1 nvs train --init " + quoted("model") + " " + views +
+           " --batch 1 --steps 3 --valid-scenes 2 -o " + quoted("run") + " " + more;
   }
   TemporaryFolder folder_;
 };
@@ -52,7 +52,7 @@ TEST_F(PhotosProgram, AModelIsFittedToACapture) {
   EXPECT_EQ(json["steps"], 8);
   for (const char* file : {"scene", "video", "sheet", "curve"})
     EXPECT_TRUE(fs::exists(json[file].get<std::string>())) << file;
-  EXPECT_EQ(*models::trained_size(path("fit")), (io::ImageSize{8, 16}));
+  EXPECT_EQ(*models::trained_size(path("fit")), (io::ImageSize{12, 16}));
   const Outcome rendered =
       run_program("nvs render " + quoted("fit/scene.fw") + " --turntable --frames 2 -o " + quoted("frames"));
   EXPECT_EQ(rendered.exit_code, 0) << rendered.err;
@@ -80,7 +80,7 @@ TEST_F(PhotosProgram, CapturesAreTrainedOn) {
   EXPECT_EQ(models::read_nvs_training(path("run")).frame, "mean_pose");
   const auto run = nlohmann::json::parse(read_file(path("run/run.json")));
   EXPECT_EQ(run["photos"]["photo_share"], 1.0);
-  EXPECT_EQ(run["stages"][0]["size"], "8x16");
+  EXPECT_EQ(run["stages"][0]["size"], "12x16");
 }
 
 TEST_F(PhotosProgram, WhatCannotWorkIsSaid) {
@@ -91,9 +91,10 @@ TEST_F(PhotosProgram, WhatCannotWorkIsSaid) {
   expect_mistake(train_words("--photos " + quoted("captures") + " --meshes " + quoted("captures")),
                  "--photo-share says how many of the scenes are photos");
   expect_mistake(train_words("--stretch 5"), "--stretch");
-  expect_mistake(train_words("--photos " + quoted("captures") + " --inputs 8"), "but 8 input and 2 target");
-  expect_mistake(train_words("--size 8x18 --photos " + quoted("captures")),
-                 "size 8x18 does not divide into patches of 4");
+  expect_mistake(train_words("--photos " + quoted("captures"), "--size 12x16 --inputs 8 --targets 2"),
+                 "but 8 input and 2 target");
+  expect_mistake(train_words("--photos " + quoted("captures"), "--size 12x18"),
+                 "size 12x18 does not divide into patches of 4");
   expect_mistake("nvs fit -o " + quoted("fit"), "PHOTOS are missing");
   expect_mistake("nvs fit " + quoted("captures/a"), "-o is missing");
   expect_mistake("nvs fit " + quoted("captures") + " -o " + quoted("fit"), "the folder holds no cameras");

@@ -98,20 +98,22 @@ double TrainingTask::perceptual_weight(int64_t batch) const {
 }
 
 double TrainingTask::rate(const train::RateSchedule& run, int64_t step) const {
-  const auto& stages = options_.stages;
-  const auto names_one = [](const Stage& stage) { return stage.rate || stage.warmup; };
-  if (std::none_of(stages.begin(), stages.end(), names_one)) return run.at(step);
-  double result = 0;
-  int64_t begin = 0;
-  train::for_each_stage(stages, run.steps, [&](const Stage& stage, size_t, int64_t steps) {
-    train::RateSchedule own = run;
-    own.peak = stage.rate.value_or(run.peak);
-    own.warmup = stage.warmup.value_or(run.warmup);
-    own.steps = steps;
-    if (step >= begin) result = own.at(step - begin);
-    begin += steps;
+  train::RateSchedule own = run;  // of the last stage that names one, up to the next that does
+  int64_t begin = 0, end = 0;
+  bool passed = false;
+  train::for_each_stage(options_.stages, run.steps, [&](const Stage& stage, size_t number, int64_t steps) {
+    if (!passed && (number == 1 || stage.rate || stage.warmup)) {
+      passed = step < end;
+      if (!passed) {
+        begin = end;
+        own.peak = stage.rate.value_or(run.peak);
+        own.warmup = stage.warmup.value_or(run.warmup);
+      }
+    }
+    end += steps;
+    if (!passed) own.steps = end - begin;
   });
-  return result;
+  return own.at(step - begin);
 }
 
 double TrainingTask::share_waited() const {

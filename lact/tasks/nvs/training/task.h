@@ -39,9 +39,9 @@ struct Stage {
           "share of the targets of rendered scenes that stand near an input view: easier to learn, for a "
           "start");
     field("rate", rate,
-          "highest learning rate; where one stage names a rate or a warm-up, each warms up and falls by "
-          "itself");
-    field("warmup", warmup, "steps until it, likewise");
+          "highest learning rate; a stage that names a rate or a warm-up begins a schedule of its own, which "
+          "the next ones go on with unless they do, too");
+    field("warmup", warmup, "steps until it");
     field("perceptual", perceptual, "weight of the perceptual loss");
   }
   bool operator==(const Stage&) const = default;

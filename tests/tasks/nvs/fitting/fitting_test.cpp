@@ -24,7 +24,7 @@ using lact::testing::write_photo_folder;
 class Fitting : public ::testing::Test {
  protected:
   Fitting() {
-    photos_ = write_photo_folder(folder_ / "photos", 10, 8, 12);
+    photos_ = write_photo_folder(folder_ / "photos", 10, 12, 16);
     models::save_nvs(folder_ / "model", *make_nvs(tiny_nvs()));
   }
 
@@ -35,7 +35,7 @@ class Fitting : public ::testing::Test {
     run.model = tiny_nvs();
     run.initial_model = folder_ / "model";
     run.precision = ops::Precision::f32;
-    run.stages[0].size = {8, 12};
+    run.stages[0].size = {12, 16};
     run.stages[0].inputs = {2, 3};
     run.stages[0].targets = 2;
     run.training.steps = steps;
@@ -59,7 +59,7 @@ TEST_F(Fitting, EveryNthPhotoIsHeldOutAndTheOthersAreRead) {
   EXPECT_EQ(held_out_photos(run(1).capture(), some).inputs.size(), 3u);
   // Seen as the scene file sees them.
   const Loaded nvs = load(folder_ / "model", {ops::Precision::f32});
-  const auto scene = read_photos(nvs, run(1).capture(), photos.inputs, {{8, 12}, data::FrameChoice::object});
+  const auto scene = read_photos(nvs, run(1).capture(), photos.inputs, {{12, 16}, data::FrameChoice::object});
   EXPECT_TRUE(
       at::allclose(scene.camera_to_world, data::camera_to_world_of(photos.shown.cameras), 1e-5, 1e-6));
 }
@@ -75,7 +75,7 @@ TEST_F(Fitting, LearnsTheCaptureAndLeavesWhatPeopleLookAt) {
   EXPECT_NEAR(results.before.psnr, score_held_out(run(1), folder_ / "model").psnr, 1e-4);
   EXPECT_NEAR(results.after.psnr, trained.validation.at("psnr"), 1e-4);
   // Rows of truth, fitted, before.
-  EXPECT_EQ(io::read_image(results.sheet).sizes(), (std::vector<int64_t>{3 * 8 + 2 * 2, 3 * 12 + 2 * 2, 3}));
+  EXPECT_EQ(io::read_image(results.sheet).sizes(), (std::vector<int64_t>{3 * 12 + 2 * 2, 3 * 16 + 2 * 2, 3}));
   EXPECT_TRUE(fs::exists(results.curve));
   EXPECT_TRUE(fs::exists(results.video));
   // The scene file needs nothing but itself and the folder.
@@ -96,7 +96,7 @@ TEST_F(Fitting, GoesOnWhereItStopped) {
 
 TEST_F(Fitting, SizesHaveTheShapeOfThePhotos) {
   const data::Capture capture = run(1).capture();
-  EXPECT_EQ(size_for_photos(capture, 96, 8), (io::ImageSize{64, 96}));
+  EXPECT_EQ(size_for_photos(capture, 96, 8), (io::ImageSize{72, 96}));
   EXPECT_EQ(size_for_photos(capture, 20, 8), (io::ImageSize{16, 24}));
   EXPECT_EQ(size_for_photos(capture, 1, 8), (io::ImageSize{8, 8}));
 }
@@ -109,7 +109,7 @@ TEST_F(Fitting, WhatCannotWorkIsSaid) {
   settings.stages[0].inputs = 7;
   EXPECT_SENTENCE(train::start_run(settings, {.folder = folder_ / "fit"}),
                   "has 7 photos that are not held out, but 7 input and 2 target views are asked for");
-  write_photo_folder(folder_ / "few", 2, 8, 12);
+  write_photo_folder(folder_ / "few", 2, 12, 16);
   settings.photos.photos = {folder_ / "few"};
   EXPECT_SENTENCE(train::start_run(settings, {.folder = folder_ / "fit"}), "has 2 photos, but at least 3");
   EXPECT_FALSE(fs::exists(folder_ / "fit/run.json"));

@@ -144,6 +144,14 @@ TEST(NvsTraining, StagesMayHaveRatesOfTheirOwn) {
                             second = {.peak = 0.1, .floor = 0, .warmup = 3, .steps = 6};
   for (int64_t step = 0; step < 10; ++step)
     EXPECT_EQ(task->rate(schedule, step), step < 4 ? first.at(step) : second.at(step - 4)) << step;
+  // A schedule goes on through stages that say nothing.
+  run.stages = {{.steps = 1, .size = {8, 8}},
+                {.steps = 3, .size = {16, 16}},
+                {.steps = 2, .size = {8, 8}, .rate = 0.1, .warmup = 3},
+                {.size = {16, 16}}};
+  for (int64_t step = 0; step < 10; ++step)
+    EXPECT_EQ(run.make_task("", "")->rate(schedule, step), step < 4 ? first.at(step) : second.at(step - 4))
+        << step;
   run.training.minutes = 1;
   EXPECT_SENTENCE(run.check(), "with minutes the rate falls with the clock");
 }
