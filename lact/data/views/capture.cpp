@@ -66,7 +66,8 @@ std::string camera_file_in(const std::string& folder) {
 }
 
 /// Replaces names by paths; views without a picture are an error or left out.
-void find_pictures(Capture& capture, const PictureFolder& folder, bool skip_missing) {
+void find_pictures(Capture& capture, const PictureFolder& folder, const CaptureOptions& options) {
+  const bool skip_missing = options.skip_missing || options.expects_more;
   std::vector<View> present;
   std::string first_missing;
   size_t missing = 0;
@@ -82,7 +83,7 @@ void find_pictures(Capture& capture, const PictureFolder& folder, bool skip_miss
   LACT_CHECK(missing == 0 || (skip_missing && !present.empty()),
              "{}: {} of {} images do not exist, the first is {}; skip_missing leaves such views out",
              capture.source, missing, capture.views.size(), first_missing);
-  if (missing > 0)
+  if (missing > 0 && !options.expects_more)
     log::warn("{}: {} of {} views are left out because their image does not exist", capture.source, missing,
               capture.views.size());
   capture.views = std::move(present);
@@ -120,7 +121,7 @@ Capture load_json_capture(const std::string& file, const CaptureOptions& options
     };
     capture.views = read_transforms(json, file, options.axes, size_of_image);
   }
-  find_pictures(capture, folder, options.skip_missing);
+  find_pictures(capture, folder, options);
   return capture;
 }
 
@@ -128,7 +129,7 @@ Capture load_colmap_capture(const std::string& model, const CaptureOptions& opti
   Capture capture{model, read_colmap(model)};
   PictureFolder folder{options.images, !options.images.empty()};
   if (!folder.given) folder.path = colmap_picture_folder(model, capture.views.front().image);
-  find_pictures(capture, folder, options.skip_missing);
+  find_pictures(capture, folder, options);
   return capture;
 }
 
@@ -153,7 +154,7 @@ Capture load_capture(const std::string& path, const CaptureOptions& options) {
   } else {
     capture = load_json_capture(found, options);
   }
-  report_distortion(capture);
+  if (!options.expects_more) report_distortion(capture);
   return capture;
 }
 

@@ -40,6 +40,7 @@ struct CaptureOptions {
   CameraAxes axes = CameraAxes::file;
   std::string images{};       ///< the folder that image names start from; "" looks for it
   bool skip_missing = false;  ///< leave out views whose image does not exist instead of refusing them all
+  bool expects_more = false;  ///< the same without a word, as photos will come; not for users to say
 
   template <class Visitor>
   void visit(Visitor&& field) {

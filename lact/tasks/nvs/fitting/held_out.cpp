@@ -5,6 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/data/views/load_views.h"
 #include "lact/data/views/select.h"
+#include "lact/tasks/nvs/growing_scene.h"
 
 namespace lact::tasks::nvs {
 
@@ -18,10 +19,7 @@ HeldOut held_out_photos(const data::Capture& capture, const HeldOutOptions& opti
   selection.target_every = options.every;
   selection.num_inputs = options.views;
   const data::ViewSplit split = data::select_views(all, selection);
-  std::vector<data::Camera> read;
-  for (const int64_t view : split.inputs) read.push_back(all[size_t(view)]);
-  const bool object = options.frame == data::FrameChoice::object;
-  const data::SceneFrame frame = data::scene_frame(object ? all : read, options.frame);
+  const data::SceneFrame frame = frame_of_photos(capture, split.inputs, options.frame);
   HeldOut photos;
   photos.inputs = split.inputs;
   photos.targets = split.targets;
