@@ -11,7 +11,8 @@
 //
 // and defaults, help, JSON in and out and comparison come from that list. An enum gives its words by a
 // function `enum_names(E)` that returns an array of {value, word}; a type with parse and text is a string of
-// a form of its own. Unknown keys and wrong types are errors that name the field.
+// a form of its own (and a number, where it says that it may be one). Unknown keys and wrong types are errors
+// that name the field.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -76,6 +77,12 @@ concept Textual = requires(const T& value, const std::string& text) {
   { value.text() } -> std::same_as<std::string>;
 };
 
+/// A whole number means the same as its digits: 64 is "64".
+template <class T>
+concept TextualNumber = Textual<T> && requires {
+  { T::kMayBeNumber } -> std::convertible_to<bool>;
+};
+
 template <class E>
 std::string_view word_of(E value) {
   for (const auto& [candidate, word] : enum_names(value)) {
@@ -121,9 +128,10 @@ void read(const Json& json, T& value, const std::string& path = "") {
       if (auto found = json.find(name); found != json.end()) read(*found, field, join(path, name));
     });
   } else if constexpr (Textual<T>) {
-    if (!json.is_string()) wrong_value(path, json, "a string");
+    const bool number = TextualNumber<T> && json.is_number_integer();
+    if (!json.is_string() && !number) wrong_value(path, json, "a string");
     try {
-      value = T::parse(json.template get<std::string>());
+      value = T::parse(number ? json.dump() : json.template get<std::string>());
     } catch (const Error& error) {
       fail("[options] {}: {}", path, error.what());
     }

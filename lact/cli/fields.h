@@ -40,14 +40,14 @@ void add_fields(CLI::App& verb, T& value, const std::string& group = "",
     } else if constexpr (std::is_same_v<Field, bool>) {
       const std::string plain = option_name(name);
       option = verb.add_flag(plain + ",!--no-" + plain.substr(2), field, help);
-    } else if constexpr (std::is_enum_v<Field>) {
+    } else if constexpr (std::is_enum_v<Field> || options::Textual<Field>) {
       option = verb.add_option_function<std::string>(
           option_name(name),
           [&field, path = std::string(name)](const std::string& word) {
             options::read(options::Json(word), field, path);
           },
           help);
-      option->default_str(std::string(options::word_of(field)));
+      option->default_str(options::write(field).template get<std::string>());
     } else if constexpr (kIsNumber<Field>) {
       const auto found = limits.find(name);
       std::optional<Limits> own;

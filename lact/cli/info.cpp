@@ -69,7 +69,7 @@ void run(const InfoOptions& options) {
   }
   models::ViewSet views;
   views.inputs = options.views.value_or(views.inputs);
-  views.image_size = options.image_size.value_or(views.image_size);
+  if (options.image_size) views.image_size = {*options.image_size, *options.image_size};
   models::TextLength text;
   text.tokens = options.tokens.value_or(text.tokens);
   const ModelCost cost = cost_of(config, views, text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace lact::io {
 
@@ -14,6 +15,11 @@ struct ImageSize {
   int64_t height = 0;
   int64_t width = 0;
   bool operator==(const ImageSize&) const = default;
+
+  /// "256" is a square, "72x128" rows and columns. Throws a sentence for what is no size.
+  static ImageSize parse(const std::string& text);
+  std::string text() const;
+  static constexpr bool kMayBeNumber = true;  ///< in JSON
 };
 
 }  // namespace lact::io

@@ -25,9 +25,13 @@ struct RateSchedule {
 
   /// Of step 0, 1, ... steps - 1.
   double at(int64_t step) const {
+    return at(step, double(step - warmup) / double(std::max<int64_t>(1, steps - warmup)));
+  }
+
+  /// Where a clock says how much of the run is done, 0 to 1.
+  double at(int64_t step, double done) const {
     if (step < warmup) return peak * double(step + 1) / double(warmup);
-    const double done = std::min(1.0, double(step - warmup) / double(std::max<int64_t>(1, steps - warmup)));
-    return peak * (floor + (1 - floor) * share_left(done));
+    return peak * (floor + (1 - floor) * share_left(std::min(1.0, done)));
   }
 
  private:

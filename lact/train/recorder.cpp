@@ -36,7 +36,7 @@ void cut(const std::string& file, int64_t step) {
 
 }  // namespace
 
-Recorder::Recorder(std::string folder, std::string title, int64_t first_step, int64_t steps)
+Recorder::Recorder(std::string folder, std::string title, int64_t first_step, int64_t done, int64_t total)
     : file_((fs::path(folder) / "metrics.jsonl").string()) {
   cut(file_, first_step);
   const std::string events = (fs::path(folder) / "tensorboard").string();
@@ -45,13 +45,13 @@ Recorder::Recorder(std::string folder, std::string title, int64_t first_step, in
   LACT_CHECK(!error, "{}: cannot be created: {}", events, error.message());
   tensorboard_ = std::make_unique<TensorBoardWriter>(events, now());
   Progress::Options options;
-  options.done_at_start = first_step;
-  progress_ = std::make_unique<Progress>(std::move(title), steps, options);
+  options.done_at_start = done;
+  progress_ = std::make_unique<Progress>(std::move(title), total, options);
 }
 
 Recorder::~Recorder() = default;
 
-void Recorder::show(int64_t step, const std::string& details) { progress_->update(step, details); }
+void Recorder::show(int64_t done, const std::string& details) { progress_->update(done, details); }
 
 void Recorder::record(int64_t step, const std::map<std::string, double>& values) {
   nlohmann::ordered_json line = {{"step", step}};

@@ -19,12 +19,12 @@ class TensorBoardWriter;
 class Recorder {
  public:
   /// Records of later steps than `first_step`, written by a run that went on after the checkpoint, are
-  /// removed.
-  Recorder(std::string folder, std::string title, int64_t first_step, int64_t steps);
+  /// removed. The progress line begins at `done` of `total`.
+  Recorder(std::string folder, std::string title, int64_t first_step, int64_t done, int64_t total);
   ~Recorder();
 
   /// The progress line.
-  void show(int64_t step, const std::string& details);
+  void show(int64_t done, const std::string& details);
 
   /// One line of metrics.jsonl, {"step": step, ...}, and the same as TensorBoard scalars. A disk that is full
   /// is reported once and does not stop the run.

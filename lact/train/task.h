@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lact/parallel/world.h"
+#include "lact/train/rate_schedule.h"
 
 namespace lact::train {
 
@@ -28,6 +29,9 @@ class Task {
 
   /// The learning rate of a parameter, as a multiple of the run's.
   virtual double rate_factor(const std::string& /*parameter*/) const { return 1; }
+
+  /// The learning rate of a step, 0, 1, ...; `run` is what the run's options say of it.
+  virtual double rate(const RateSchedule& run, int64_t step) const { return run.at(step); }
 
   virtual int64_t tokens_of_batch(int64_t batch) const = 0;
   virtual double flops_of_batch(int64_t batch) const = 0;  ///< forward and backward

@@ -23,6 +23,7 @@
 #include "lact/train/ranges.h"
 #include "lact/train/recorder.h"
 #include "lact/train/remote_tensors.h"
+#include "lact/train/time_budget.h"
 #include "lact/train/whole_weights.h"
 
 namespace lact::train {
@@ -51,7 +52,8 @@ class Training {
             task.model(), options.adamw,
             [&task](const std::string& parameter) { return task.rate_factor(parameter); },
             run.shard != parallel::Shard::none ? run.world.all : parallel::Group(), run.lent.get()),
-        gradients_(task.model(), run.world.all, run.lent.get()) {
+        gradients_(task.model(), run.world.all, run.lent.get()),
+        budget_(60 * options.minutes, run.clock) {
     const int64_t copies = run.world.mesh.data;
     LACT_CHECK(options.accumulate % copies == 0,
                "[train] a step adds up {} batches (accumulate), which the {} copies of the model on the data "
@@ -73,22 +75,32 @@ class Training {
     }
     const int64_t first = step_,
                   last = run_.stop_after > 0 ? std::min(run_.stop_after, options_.steps) : options_.steps;
-    if (is_first()) recorder_.emplace(run_.folder, run_.title, step_, options_.steps);
+    if (is_first()) {
+      const auto [done, total] = progress();
+      recorder_.emplace(run_.folder, run_.title, step_, done, total);
+    }
     if (first > 0) message(fmt::format("continuing after step {}", first));
     std::optional<Interrupt> interrupt;
     if (!run_.stop) interrupt.emplace();
     const auto stops = [&] { return any_rank(interrupt ? interrupt->requested() : run_.stop()); };
     peak_ = measured_peak();
     start_ = std::chrono::steady_clock::now();
-    while (step_ < last && !stops()) {
+    budget_.start();
+    look_at_clock();
+    while (step_ < last && share_ < 1 && !stops()) {
       making(fmt::format("training step {}", step_ + 1), [&] { take_step(); });
+      const double before = share_;
+      look_at_clock();
       report();
-      const bool validates = options_.validate_every > 0;
-      if (validates && (step_ % options_.validate_every == 0 || step_ == options_.steps)) validate();
-      if (options_.save_every > 0 && step_ % options_.save_every == 0 && step_ < last) try_save();
+      const auto due = [&](int64_t every) {
+        return every > 0 &&
+               (budget_.limited() ? TimeBudget::passes_check(before, share_) : step_ % every == 0);
+      };
+      if (due(options_.validate_every) || (options_.validate_every > 0 && ended())) validate();
+      if (due(options_.save_every) && step_ < last && !ended()) try_save();
     }
     if (step_ > first || first == 0) save();
-    TrainResult result = {step_, skipped_, step_ == options_.steps, loss_, seconds(), validation_};
+    TrainResult result = {step_, skipped_, ended(), loss_, seconds(), validation_};
     if (recorder_) recorder_->finish(summary(result, first));
     return result;
   }
@@ -112,6 +124,19 @@ class Training {
     const at::Tensor sum = at::full({1}, value, at::kDouble);
     group.sum(sum, "adding up the loss");
     return sum.item<double>();
+  }
+
+  bool ended() const { return step_ == options_.steps || share_ >= 1; }
+
+  /// Ranks have clocks of their own, but one rate: the first one's clock counts.
+  void look_at_clock() {
+    if (budget_.limited()) share_ = sum_of(run_.world.all, is_first() ? budget_.share() : 0);
+  }
+
+  /// Of the run, in steps or in seconds of a budget: done, total.
+  std::pair<int64_t, int64_t> progress() const {
+    if (!budget_.limited()) return {step_, options_.steps};
+    return {int64_t(budget_.used()), int64_t(std::ceil(60 * options_.minutes))};
   }
 
   double seconds() const {
@@ -165,7 +190,7 @@ class Training {
   void take_step() {
     const bool finite = compute_gradients();
     norm_ = finite ? optimizer_.gradient_norm() : std::nan("");
-    rate_ = schedule_.at(step_);
+    rate_ = budget_.limited() ? schedule_.at(step_, share_) : task_.rate(schedule_, step_);
     const bool explodes = options_.skip_above > 0 && norms_.size() >= kNormsForMedian &&
                           norm_ > options_.skip_above * median(norms_);
     ++step_;
@@ -201,14 +226,16 @@ class Training {
                     100 * share, format_bytes(double(resident_bytes())));
     if (skipped_ > 0) details += fmt::format(", {} skipped", skipped_);
     if (!recorder_) return;
-    recorder_->show(step_, details);
-    if (step_ % std::max<int64_t>(1, options_.log_every) != 0 && step_ != options_.steps) return;
+    if (budget_.limited()) details = fmt::format("step {}, {}", step_, details);
+    recorder_->show(progress().first, details);
+    if (step_ % std::max<int64_t>(1, options_.log_every) != 0 && !ended()) return;
     std::map<std::string, double> values = {{"rate", rate_},
                                             {"tokens", double(tokens_before_ + tokens_)},
                                             {"tokens_per_second", speed},
                                             {"share_of_peak", share},
                                             {"memory_mb", double(resident_bytes()) / 1e6},
                                             {"skipped", double(skipped_)}};
+    if (budget_.limited()) values["minutes"] = budget_.used() / 60;
     if (std::isfinite(loss_)) values["loss"] = loss_;
     if (std::isfinite(norm_)) values["gradient_norm"] = norm_;
     recorder_->record(step_, values);
@@ -223,6 +250,10 @@ class Training {
     for (const auto& [name, value] : validation_) {
       values["valid_" + name] = value;
       text += fmt::format(" valid {} {:.4f}", name, value);
+    }
+    if (budget_.limited()) {
+      values["minutes"] = budget_.used() / 60;
+      text = fmt::format("{:.1f} min, {}", values["minutes"], text);
     }
     if (!recorder_) return;
     recorder_->record(step_, values);
@@ -255,14 +286,14 @@ class Training {
     if (ema_) ema_->save(tensors, run_.lent.get());
     tensors.add("random", at::globalContext().defaultGenerator(at::kCPU).get_state());
     tensors.add("gradient_norms", at::tensor(std::vector<double>(norms_.begin(), norms_.end()), at::kDouble));
-    const std::map<std::string, std::string> metadata = {
-        {"kind", kKind},
-        {"format", "1"},
-        {"step", std::to_string(step_)},
-        {"skipped", std::to_string(skipped_)},
-        {"skipped_in_a_row", std::to_string(skipped_in_a_row_)},
-        {"threads", std::to_string(threads_in_use())},
-        {"options", options::write(options_).dump()}};
+    std::map<std::string, std::string> metadata = {{"kind", kKind},
+                                                   {"format", "1"},
+                                                   {"step", std::to_string(step_)},
+                                                   {"skipped", std::to_string(skipped_)},
+                                                   {"skipped_in_a_row", std::to_string(skipped_in_a_row_)},
+                                                   {"threads", std::to_string(threads_in_use())},
+                                                   {"options", options::write(options_).dump()}};
+    if (budget_.limited()) metadata["milliseconds"] = std::to_string(int64_t(1000 * budget_.used()));
     tensors.write_on_first([&](const auto& all, const auto& contents) {
       checkpoints_.save(step_, {all, metadata}, contents);
     });
@@ -305,6 +336,7 @@ class Training {
     step_ = number(checkpoint, "step");
     skipped_ = number(checkpoint, "skipped");
     skipped_in_a_row_ = number(checkpoint, "skipped_in_a_row");
+    if (budget_.limited()) budget_.add_earlier(double(number(checkpoint, "milliseconds")) / 1000);
     LACT_CHECK(step_ == step && step_ <= options_.steps, "{}: is of step {}, expected {} of at most {}", path,
                step_, step, options_.steps);
     if (const int64_t threads = number(checkpoint, "threads"); threads != threads_in_use()) {
@@ -350,6 +382,8 @@ class Training {
   AdamW optimizer_;
   std::optional<Ema> ema_;
   GradientSum gradients_;
+  TimeBudget budget_;
+  double share_ = 0;                  ///< of the budget that is used, as all ranks see it
   std::optional<Recorder> recorder_;  ///< of rank 0
   std::chrono::steady_clock::time_point start_;
   double peak_ = 1;
@@ -367,6 +401,7 @@ class Training {
 void TrainOptions::check() const {
   constexpr double kLargest = 1e30;
   check_range("steps", steps, 1, kMostSteps);
+  check_range("minutes", minutes, 0, 1e7);
   check_range("accumulate", accumulate, 1, 1 << 20);
   check_range("rate", rate, 1e-30, 1000);
   check_range("rate_floor", rate_floor, 0, 1);

@@ -19,6 +19,7 @@ namespace lact::train {
 
 struct TrainOptions {
   int64_t steps = 1000;
+  double minutes = 0;
   int64_t accumulate = 1;
   double rate = 1e-3;
   RateDecay rate_decay = RateDecay::cosine;
@@ -37,6 +38,10 @@ struct TrainOptions {
   template <class Visitor>
   void visit(Visitor&& field) {
     field("steps", steps, "optimizer steps");
+    field(
+        "minutes", minutes,
+        "time that the run may take, all its parts together: it ends then, and the learning rate falls with "
+        "the clock; 0: no limit");
     field("accumulate", accumulate,
           "batches whose gradients are added up for one step; copies of the model on other ranks share them "
           "out");
@@ -73,7 +78,8 @@ struct RunOptions {
   /// Asked before every step; true stops cleanly, as if interrupted. A host that gives it keeps its signals;
   /// without it SIGINT and SIGTERM stop the run while it lasts.
   std::function<bool()> stop = {};
-  parallel::World world = {};  ///< the ranks that train together; rank 0 writes the folder
+  std::function<double()> clock = {};  ///< seconds, for a time budget; the system's where absent
+  parallel::World world = {};          ///< the ranks that train together; rank 0 writes the folder
   parallel::Shard shard = parallel::Shard::optimizer;  ///< what ranks share out
   std::shared_ptr<LentParameters> lent = {};           ///< that the task's model was made with
 };

@@ -211,14 +211,15 @@ TEST(Cost, WindowAttentionGrowsWithTheWindow) {
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config), "window attention"), 4.0 * 2048 * 1536);
   config.window_size = 4096;
   EXPECT_DOUBLE_EQ(flops_of(models::cost(config), "window attention"), 4.0 * 4096 * 1536);
-  EXPECT_DOUBLE_EQ(flops_of(models::cost(nvs_312m(), {.inputs = 4, .image_size = 256}), "window attention"),
-                   4.0 * 1024 * 768);
+  EXPECT_DOUBLE_EQ(
+      flops_of(models::cost(nvs_312m(), {.inputs = 4, .image_size = {256, 256}}), "window attention"),
+      4.0 * 1024 * 768);
   EXPECT_DOUBLE_EQ(flops_of(models::cost(video_1_3b()), "window attention"), 4.0 * 2 * 4680 * 1536);
 }
 
 TEST(Cost, ViewsThatDoNotDivideIntoPatchesAreAMistake) {
-  EXPECT_THROW(models::cost(nvs_312m(), {.inputs = 4, .image_size = 100}), Error);
-  EXPECT_THROW(models::cost(nvs_312m(), {.inputs = 0, .image_size = 256}), Error);
+  EXPECT_THROW(models::cost(nvs_312m(), {.inputs = 4, .image_size = {100, 100}}), Error);
+  EXPECT_THROW(models::cost(nvs_312m(), {.inputs = 0, .image_size = {256, 256}}), Error);
 }
 
 TEST(Cost, TiedEmbeddingsAreCountedOnce) {

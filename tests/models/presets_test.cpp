@@ -39,7 +39,8 @@ TEST(Presets, EachIsTheFileOfItsName) {
 TEST(Presets, NoFileIsWithoutPreset) {
   std::set<std::string> names, files;
   for (const auto& preset : presets()) names.insert(preset.name);
-  for (const auto& entry : fs::directory_iterator(config_folder())) files.insert(entry.path().stem());
+  for (const auto& entry : fs::directory_iterator(config_folder()))
+    if (entry.is_regular_file()) files.insert(entry.path().stem());
   EXPECT_EQ(files, names);
 }
 

@@ -118,6 +118,72 @@ TEST_F(TrainerTest, TwentyStepsEqualTenAndTenMore) {
   }
 }
 
+/// Each batch takes a second of a clock that stands still otherwise.
+struct TimedTask : LineTask {
+  explicit TimedTask(double& clock) : clock(clock) {}
+  at::Tensor loss(int64_t batch) override {
+    clock += 1;
+    return LineTask::loss(batch);
+  }
+  std::map<std::string, double> validate() override {
+    validated.push_back(clock);
+    return LineTask::validate();
+  }
+  double& clock;
+  std::vector<double> validated;
+};
+
+TEST_F(TrainerTest, ARunEndsWithItsTimeAndItsRateFallsWithTheClock) {
+  double clock = 1000;
+  TimedTask task(clock);
+  auto options = short_run();
+  options.steps = 1'000'000;
+  options.minutes = 1;
+  options.warmup = 2;
+  options.rate_floor = 0;
+  options.rate_decay = RateDecay::linear;
+  auto where = run("a");
+  where.clock = [&] { return clock; };
+  const auto result = train(task, options, where);
+  EXPECT_TRUE(result.finished);
+  EXPECT_EQ(result.step, 60);
+  EXPECT_EQ(task.validated.size(), 20u) << "evenly over the time";
+  EXPECT_EQ(task.validated.front(), 1003);
+  EXPECT_EQ(task.validated.back(), 1060);
+  std::ifstream lines(folder_ / "a/metrics.jsonl");
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    const double step = json["step"].get<double>();
+    EXPECT_NEAR(json["minutes"].get<double>(), step / 60, 1e-9);
+    if (!json.contains("rate") || step <= 2) continue;
+    EXPECT_NEAR(json["rate"].get<double>(), options.rate * (1 - (step - 1) / 60), 1e-9);
+  }
+}
+
+TEST_F(TrainerTest, TheTimeOfEarlierPartsCounts) {
+  double clock = 0;
+  auto options = short_run();
+  options.steps = 1'000'000;
+  options.minutes = 1;
+  auto where = run("a");
+  where.clock = [&] { return clock; };
+  where.stop_after = 25;
+  TimedTask first(clock);
+  EXPECT_FALSE(train(first, options, where).finished);
+  clock += 5000;  // the night
+  where.stop_after = 0;
+  where.resume = true;
+  TimedTask second(clock);
+  const auto result = train(second, options, where);
+  EXPECT_TRUE(result.finished);
+  EXPECT_EQ(result.step, 60);
+  EXPECT_EQ(second.seen.front(), 25);
+  // A run whose time is over has nothing left to do.
+  TimedTask third(clock);
+  EXPECT_TRUE(train(third, options, where).finished);
+  EXPECT_TRUE(third.seen.empty());
+}
+
 TEST_F(TrainerTest, MetricsAfterAResumeAreThoseOfOneRun) {
   LineTask task;
   auto options = run("a");

@@ -69,16 +69,18 @@ class Viewer {
   private open(scene: SceneJson): void {
     const before = this.showing;
     const surroundings = surroundingsOf(scene.cameras);
-    // The program was started again with the same scene: stay where we are.
-    const same = before && JSON.stringify(before.scene) === JSON.stringify(scene);
-    this.showing = same ? before : {
+    // The program was started again, or the scene has read more views: stay where we are.
+    const first = (other: SceneJson) => JSON.stringify([other.name, other.full_side, other.cameras[0]]);
+    const same = before && first(before.scene) === first(scene);
+    this.showing = {
       scene,
       surroundings,
-      view: new View(scene.cameras[0], surroundings),
+      view: same ? before.view : new View(scene.cameras[0], surroundings),
       frusta: new Frusta(scene.cameras, surroundings.center),
-      resolution: new Resolution(scene),
+      resolution: same ? before.resolution : new Resolution(scene),
     };
-    if (!same) this.currentCamera = 0;
+    if (same) this.showing.frusta.visible = before.frusta.visible;
+    else this.currentCamera = 0;
     this.panels.scene(scene);
     this.panels.choices(this.showing.resolution.choices(), this.showing.resolution.fullSide);
     this.panels.clearMessage();

@@ -3,13 +3,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include <charconv>
-
 #include "lact/base/error.h"
 #include "lact/base/options.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/verbs.h"
-#include "lact/io/image.h"
 
 namespace lact::cli {
 
@@ -24,6 +21,7 @@ void add_nvs(CLI::App& program, int& exit_code) {
   add_nvs_render(*task, exit_code);
   add_nvs_view(*task, exit_code);
   add_nvs_train(*task, exit_code);
+  add_nvs_fit(*task, exit_code);
   add_nvs_eval(*task);
   add_nvs_export(*task);
 }
@@ -39,24 +37,11 @@ tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& 
 }
 
 io::ImageSize parse_view_size(const std::string& text, const std::string& option) {
-  io::ImageSize size;
-  const char *begin = text.data(), *end = begin + text.size();
-  auto [after_height, height_error] = std::from_chars(begin, end, size.height);
-  bool good = height_error == std::errc{};
-  if (good && after_height == end) {
-    size.width = size.height;
-  } else if (good && *after_height == 'x') {
-    const auto [after_width, width_error] = std::from_chars(after_height + 1, end, size.width);
-    good = width_error == std::errc{} && after_width == end;
-  } else {
-    good = false;
+  try {
+    return io::ImageSize::parse(text);
+  } catch (const Error& error) {
+    fail("{}: {}", option, error.what());
   }
-  LACT_CHECK(good, "{}: \"{}\" is not a size, expected a number or height x width, such as 256 or 256x384",
-             option, text);
-  for (const int64_t side : {size.height, size.width})
-    LACT_CHECK(side >= 1 && side <= io::kMaxImageSide, "{}: a side of {} pixels, expected 1 to {}", option,
-               side, io::kMaxImageSide);
-  return size;
 }
 
 io::ImageSize view_size_for(const std::string& word, const tasks::nvs::Loaded& nvs) {

@@ -1,3 +1,5 @@
+#include "lact/cli/nvs/reconstruct.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -12,27 +14,12 @@
 #include "lact/base/progress.h"
 #include "lact/cli/fields.h"
 #include "lact/cli/numbers.h"
-#include "lact/cli/nvs/nvs.h"
 #include "lact/cli/outputs.h"
-#include "lact/cli/ranks.h"
 #include "lact/data/views/preprocess.h"
 #include "lact/data/views/select.h"
 #include "lact/io/atomic_file.h"
 
 namespace lact::cli {
-
-namespace {
-
-struct NvsReconstructArguments {
-  NvsArguments nvs;
-  std::string photos, size, frame, output;
-  data::CaptureOptions reading;
-  data::ViewChoice selection = data::ViewChoice::kmeans;
-  int64_t views = 0, piece_tokens = models::ReconstructOptions{}.piece_tokens;
-  uint64_t seed = 0;
-  RankOptions ranks;
-  bool json = false;
-};
 
 std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, const data::Capture& photos) {
   std::vector<int64_t> all(photos.views.size());
@@ -44,23 +31,22 @@ std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, cons
                             arguments.selection, arguments.seed);
 }
 
-void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
-  io::check_can_write(arguments.output);
-  const data::Capture photos = data::load_capture(arguments.photos, arguments.reading);
-  const std::vector<int64_t> chosen = chosen_views(arguments, photos);
-  const parallel::World world = join_ranks(arguments.ranks, Shared::sequence);
-  return_freed_memory();
-  const auto nvs = tasks::nvs::load(arguments.nvs.model, arguments.nvs.load);
-  const io::ImageSize size = view_size_for(arguments.size, nvs);
-  const int64_t patch = nvs.model->config().patch_size;
-  data::check_patches(size.height, size.width, patch);
-  const data::FrameChoice frame = frame_for(arguments.frame, nvs);
+void save_reconstructed(const NvsReconstructArguments& arguments, const tasks::nvs::Loaded& nvs,
+                        models::NvsScene& scene) {
+  if (!arguments.nvs.model.empty()) scene.model_path = std::filesystem::absolute(nvs.path).lexically_normal();
+  models::save_scene(arguments.output, scene, nvs.fingerprint);
+}
 
+namespace {
+
+/// On the first of several processes, which share the photos.
+void read_at_once(const NvsReconstructArguments& arguments, const parallel::World& world,
+                  SceneReading& reading) {
   const bool speaks = world.all.rank() == 0;
-  nvs.model->set_world(world);
-  const auto start = std::chrono::steady_clock::now();
+  reading.chosen = chosen_views(arguments, reading.photos);
+  reading.available = int64_t(reading.photos.views.size());
   std::optional<Progress> bar;
-  const auto on_piece = [&](int64_t done, int64_t total) {
+  reading.options.on_piece = [&](int64_t done, int64_t total) {
     if (!speaks) return;
     if (!bar) {
       ProgressOptions progress;
@@ -69,28 +55,31 @@ void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
     }
     bar->update(done, format_bytes(double(resident_bytes())));
   };
+  const auto start = std::chrono::steady_clock::now();
   models::NvsScene scene =
-      tasks::nvs::read_photos(nvs, photos, chosen, {size, frame, arguments.piece_tokens, on_piece});
+      tasks::nvs::read_photos(reading.nvs, reading.photos, reading.chosen, reading.options);
   bar.reset();
-  if (!speaks) return;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  // The shipped weights are found again by themselves, wherever they are.
-  if (!arguments.nvs.model.empty()) scene.model_path = std::filesystem::absolute(nvs.path).lexically_normal();
-  models::save_scene(arguments.output, scene, nvs.fingerprint);
+  reading.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (speaks) save_reconstructed(arguments, reading.nvs, scene);
+}
 
-  const int64_t tokens = int64_t(chosen.size()) * (size.height / patch) * (size.width / patch);
+void show_reading(const NvsReconstructArguments& arguments, const SceneReading& reading) {
+  const auto& [height, width] = reading.options.size;
+  const int64_t patch = reading.nvs.model->config().patch_size;
+  const int64_t tokens = int64_t(reading.chosen.size()) * (height / patch) * (width / patch);
   const auto bytes = int64_t(std::filesystem::file_size(arguments.output));
   if (arguments.json) {
     const nlohmann::ordered_json json = {{"scene", arguments.output},
-                                         {"model", nvs.fingerprint},
-                                         {"views", chosen.size()},
-                                         {"chosen", chosen},
-                                         {"height", size.height},
-                                         {"width", size.width},
-                                         {"frame", std::string(options::word_of(frame))},
+                                         {"model", reading.nvs.fingerprint},
+                                         {"views", reading.chosen.size()},
+                                         {"chosen", reading.chosen},
+                                         {"writes", reading.writes},
+                                         {"height", height},
+                                         {"width", width},
+                                         {"frame", std::string(options::word_of(reading.options.frame))},
                                          {"tokens", tokens},
-                                         {"seconds", seconds},
-                                         {"tokens_per_second", double(tokens) / seconds},
+                                         {"seconds", reading.seconds},
+                                         {"tokens_per_second", double(tokens) / reading.seconds},
                                          {"file_bytes", bytes},
                                          {"peak_memory_bytes", peak_resident_bytes()}};
     std::cout << json.dump(2) << "\n";
@@ -98,10 +87,42 @@ void run_nvs_reconstruct(const NvsReconstructArguments& arguments) {
     std::cout << fmt::format(
         "{}: {} of {} views of {} x {} pixels, {} tokens, read in {}; {} of scene file, {} of memory at "
         "most\n",
-        arguments.output, chosen.size(), photos.views.size(), size.height, size.width,
-        format_count(double(tokens)), format_duration(seconds), format_bytes(double(bytes)),
+        arguments.output, reading.chosen.size(), reading.available, height, width,
+        format_count(double(tokens)), format_duration(reading.seconds), format_bytes(double(bytes)),
         format_bytes(double(peak_resident_bytes())));
   }
+}
+
+void check_stream(const CLI::App& verb, const NvsReconstructArguments& arguments) {
+  for (const char* name : {"--views", "--selection", "--seed"})
+    LACT_CHECK(arguments.wait == 0 || verb.get_option(name)->count() == 0,
+               "[reconstruct] {} means nothing with --wait, which reads all photos as they come", name);
+}
+
+void run_nvs_reconstruct(const CLI::App& verb, const NvsReconstructArguments& arguments) {
+  check_stream(verb, arguments);
+  io::check_can_write(arguments.output);
+  SceneReading reading;
+  if (arguments.wait == 0) {
+    reading.photos = data::load_capture(arguments.photos, arguments.reading);
+    chosen_views(arguments, reading.photos);  // throws before the model is loaded
+  }
+  const parallel::World world = join_ranks(arguments.ranks, Shared::sequence);
+  LACT_CHECK(!arguments.stream || world.alone(), "[reconstruct] --stream is for one process");
+  return_freed_memory();
+  reading.nvs = tasks::nvs::load(arguments.nvs.model, arguments.nvs.load);
+  auto& [size, frame, piece_tokens, on_piece] = reading.options;
+  size = view_size_for(arguments.size, reading.nvs);
+  data::check_patches(size.height, size.width, reading.nvs.model->config().patch_size);
+  frame = frame_for(arguments.frame, reading.nvs);
+  piece_tokens = arguments.piece_tokens;
+  reading.nvs.model->set_world(world);
+  if (arguments.stream) {
+    stream_photos(arguments, reading);
+  } else {
+    read_at_once(arguments, world, reading);
+  }
+  if (world.all.rank() == 0) show_reading(arguments, reading);
 }
 
 }  // namespace
@@ -112,6 +133,7 @@ void add_nvs_reconstruct(CLI::App& task) {
   verb->footer(
       "Example: lact nvs reconstruct photos/ --views 16 --size 256 -o scene.fw\n"
       "         lact nvs view scene.fw\n"
+      "         lact nvs reconstruct photos/ --stream --every 2 --wait 60 -o scene.fw\n"
       "Cameras: opencv_cameras.json, transforms.json (NeRF, instant-ngp, nerfstudio) or a COLMAP model.");
   verb->add_option("PHOTOS", arguments->photos, "Folder of photos with a camera file, or the camera file")
       ->required();
@@ -132,10 +154,27 @@ void add_nvs_reconstruct(CLI::App& task) {
   add_number(*verb, "--piece-tokens", arguments->piece_tokens,
              "Tokens that pass through a layer together: fewer take less memory", kFromOne)
       ->capture_default_str();
+  const char* const one_by_one = "One after the other";
+  auto* stream =
+      verb->add_flag("--stream", arguments->stream,
+                     "Read the photos in their order, a few at a time, and keep the scene file current")
+          ->group(one_by_one);
+  add_number(*verb, "--every", arguments->every, "Photos that are written into the memory together", kFromOne)
+      ->capture_default_str()
+      ->needs(stream)
+      ->group(one_by_one);
+  add_number(
+      *verb, "--wait", arguments->wait,
+      "Seconds to wait for another photo to appear; the camera file may name photos that are not there "
+      "yet, or grow with\nthem. 0: read what is there",
+      Limits{0, 1e6})
+      ->capture_default_str()
+      ->needs(stream)
+      ->group(one_by_one);
   add_fields(*verb, arguments->reading, "Photos");
   add_rank_options(*verb, arguments->ranks);
   verb->add_flag("--json", arguments->json, "Print for a program to read");
-  verb->callback([arguments] { run_nvs_reconstruct(*arguments); });
+  verb->callback([verb, arguments] { run_nvs_reconstruct(*verb, *arguments); });
 }
 
 }  // namespace lact::cli

@@ -58,11 +58,7 @@ std::vector<data::Camera> render_path(const NvsRenderArguments& arguments, const
     for (auto& camera : cameras) camera = data::resize_and_crop(camera, size.height, size.width);
   if (kind == "--interpolate") return data::interpolate_cameras(cameras, arguments.between);
   if (kind != "--turntable") return cameras;
-  data::Turntable turntable = data::turntable_around(cameras);
-  turntable.num_views = arguments.frames;
-  turntable.width = size.width;
-  turntable.height = size.height;
-  return data::turntable_cameras(turntable);
+  return data::turntable_cameras_around(cameras, arguments.frames);
 }
 
 /// Whether all frames were written; Ctrl-C stops in between.

@@ -20,8 +20,9 @@ struct NvsViewArguments {
 
 int run_nvs_view(const NvsViewArguments& arguments) {
   keep_freed_memory();
-  const auto scene = open_nvs_scene(arguments.scene, arguments.nvs);
-  tasks::nvs::SceneFrames frames(scene, arguments.size);
+  tasks::nvs::SceneFileFrames frames(
+      tasks::nvs::load_for_scene(arguments.scene, arguments.nvs.model, arguments.nvs.load), arguments.scene,
+      arguments.size);
   return tasks::nvs::run_viewer(frames, arguments.viewer);
 }
 
@@ -33,7 +34,9 @@ void add_nvs_view(CLI::App& task, int& exit_code) {
   auto* verb = task.add_subcommand("view", "Fly through a scene file in the browser");
   verb->footer(
       "Example: lact nvs view scene.fw --size 256\n"
-      "Drag to orbit, scroll to move. Frames are small while the camera moves and full when it rests.");
+      "Drag to orbit, scroll to move. Frames are small while the camera moves and full when it rests. When "
+      "the "
+      "file is\nreplaced, as lact nvs reconstruct --stream does, the new scene is shown.");
   verb->add_option("SCENE", arguments->scene, "Scene file")->required();
   add_nvs_options(*verb, arguments->nvs);
   add_number(*verb, "--size", arguments->size,

@@ -155,6 +155,26 @@ Turntable turntable_around(const std::vector<Camera>& cameras) {
   return result;
 }
 
+std::vector<Camera> turntable_cameras_around(const std::vector<Camera>& cameras, int64_t num_views) {
+  Turntable turntable = turntable_around(cameras);
+  turntable.num_views = num_views;
+  turntable.width = cameras.front().width;
+  turntable.height = cameras.front().height;
+  return turntable_cameras(turntable);
+}
+
+bool look_from_all_sides(const std::vector<Camera>& cameras) {
+  // The mean of level directions is short where they go everywhere; half around it is 2 / pi.
+  constexpr double kLongestMean = 0.4;
+  const Point up = turntable_around(cameras).up;
+  Point total{};
+  for (const Camera& camera : cameras) {
+    const Point forward = column(camera.camera_to_world, 2);
+    total = sum(total, difference(forward, scaled(up, dot(forward, up))));
+  }
+  return length(total) < kLongestMean * static_cast<double>(cameras.size());
+}
+
 std::vector<Camera> interpolate_cameras(const std::vector<Camera>& cameras, int64_t num_between,
                                         Interpolation interpolation) {
   LACT_CHECK(!cameras.empty(), "there are no cameras to go between");

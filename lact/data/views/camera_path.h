@@ -29,6 +29,12 @@ std::vector<Camera> turntable_cameras(const Turntable& turntable);
 /// number of views are left at the defaults.
 Turntable turntable_around(const std::vector<Camera>& cameras);
 
+/// That turntable, in the size of the first camera.
+std::vector<Camera> turntable_cameras_around(const std::vector<Camera>& cameras, int64_t num_views);
+
+/// Whether the cameras look from all sides, as around an object: then a turntable shows what they saw.
+bool look_from_all_sides(const std::vector<Camera>& cameras);
+
 enum class Interpolation {
   linear,  ///< of every number, as in the authors' code: rotations get sheared a little between far views
   rigid,   ///< the same with the axes made orthogonal again

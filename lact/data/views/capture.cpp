@@ -54,7 +54,7 @@ fs::path colmap_picture_folder(const fs::path& model, const std::string& name) {
   return model / "images";
 }
 
-/// The camera file (or folder of a COLMAP model) in a folder of photos.
+/// The camera file (or folder of a COLMAP model) in a folder of photos; "" if there is none.
 std::string camera_file_in(const std::string& folder) {
   const fs::path root(folder);
   for (const char* name :
@@ -62,15 +62,12 @@ std::string camera_file_in(const std::string& folder) {
     if (is_file(root / name)) return (root / name).string();
   for (const char* name : {"", "sparse/0", "sparse", "colmap/sparse/0"})
     if (is_colmap_folder((root / name).string())) return (root / name).lexically_normal().string();
-  fail(
-      "{}: the folder holds no cameras: expected opencv_cameras.json, transforms.json, transforms_train.json "
-      "or "
-      "a COLMAP model (sparse/0/cameras.bin or .txt)",
-      folder);
+  return "";
 }
 
 /// Replaces names by paths; views without a picture are an error or left out.
-void find_pictures(Capture& capture, const PictureFolder& folder, bool skip_missing) {
+void find_pictures(Capture& capture, const PictureFolder& folder, const CaptureOptions& options) {
+  const bool skip_missing = options.skip_missing || options.expects_more;
   std::vector<View> present;
   std::string first_missing;
   size_t missing = 0;
@@ -86,7 +83,7 @@ void find_pictures(Capture& capture, const PictureFolder& folder, bool skip_miss
   LACT_CHECK(missing == 0 || (skip_missing && !present.empty()),
              "{}: {} of {} images do not exist, the first is {}; skip_missing leaves such views out",
              capture.source, missing, capture.views.size(), first_missing);
-  if (missing > 0)
+  if (missing > 0 && !options.expects_more)
     log::warn("{}: {} of {} views are left out because their image does not exist", capture.source, missing,
               capture.views.size());
   capture.views = std::move(present);
@@ -124,7 +121,7 @@ Capture load_json_capture(const std::string& file, const CaptureOptions& options
     };
     capture.views = read_transforms(json, file, options.axes, size_of_image);
   }
-  find_pictures(capture, folder, options.skip_missing);
+  find_pictures(capture, folder, options);
   return capture;
 }
 
@@ -132,7 +129,7 @@ Capture load_colmap_capture(const std::string& model, const CaptureOptions& opti
   Capture capture{model, read_colmap(model)};
   PictureFolder folder{options.images, !options.images.empty()};
   if (!folder.given) folder.path = colmap_picture_folder(model, capture.views.front().image);
-  find_pictures(capture, folder, options.skip_missing);
+  find_pictures(capture, folder, options);
   return capture;
 }
 
@@ -143,6 +140,11 @@ Capture load_capture(const std::string& path, const CaptureOptions& options) {
   LACT_CHECK(!path.empty() && fs::exists(path, ignored), "{}: no such file or folder",
              path.empty() ? "the photos" : path);
   const std::string found = fs::is_directory(path, ignored) ? camera_file_in(path) : path;
+  LACT_CHECK(
+      !found.empty(),
+      "{}: the folder holds no cameras: expected opencv_cameras.json, transforms.json, transforms_train.json "
+      "or a COLMAP model (sparse/0/cameras.bin or .txt)",
+      path);
   const std::string ending = fs::path(found).extension().string();
   const bool colmap_part =
       (ending == ".bin" || ending == ".txt") && is_colmap_folder(fs::path(found).parent_path().string());
@@ -152,8 +154,13 @@ Capture load_capture(const std::string& path, const CaptureOptions& options) {
   } else {
     capture = load_json_capture(found, options);
   }
-  report_distortion(capture);
+  if (!options.expects_more) report_distortion(capture);
   return capture;
+}
+
+bool holds_capture(const std::string& folder) {
+  std::error_code ignored;
+  return fs::is_directory(folder, ignored) && !camera_file_in(folder).empty();
 }
 
 std::vector<Camera> cameras_of(const Capture& capture) {

@@ -40,6 +40,7 @@ struct CaptureOptions {
   CameraAxes axes = CameraAxes::file;
   std::string images{};       ///< the folder that image names start from; "" looks for it
   bool skip_missing = false;  ///< leave out views whose image does not exist instead of refusing them all
+  bool expects_more = false;  ///< the same without a word, as photos will come; not for users to say
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -52,6 +53,9 @@ struct CaptureOptions {
 /// `path` is a camera file in any of the formats, or a folder that holds one. No picture is decoded; sizes
 /// that the camera file does not state are read from the headers of the pictures.
 Capture load_capture(const std::string& path, const CaptureOptions& options = {});
+
+/// Whether load_capture would find a camera file in this folder.
+bool holds_capture(const std::string& folder);
 
 /// The cameras of all views.
 std::vector<Camera> cameras_of(const Capture& capture);

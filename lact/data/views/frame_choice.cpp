@@ -29,4 +29,12 @@ SceneFrame scene_frame(const std::vector<Camera>& cameras, FrameChoice choice) {
   return choice == FrameChoice::mean_pose ? mean_pose_frame(cameras) : object_frame(cameras);
 }
 
+std::vector<Camera> in_frame_of_inputs(const std::vector<Camera>& cameras, int64_t inputs,
+                                       FrameChoice choice) {
+  if (choice == FrameChoice::given) return cameras;
+  LACT_CHECK(inputs >= 1 && inputs <= static_cast<int64_t>(cameras.size()),
+             "the frame of {} input views is asked for, but there are {} views", inputs, cameras.size());
+  return to_scene(scene_frame({cameras.begin(), cameras.begin() + inputs}, choice), cameras);
+}
+
 }  // namespace lact::data

@@ -23,6 +23,10 @@ inline std::array<std::pair<FrameChoice, const char*>, 3> enum_names(FrameChoice
 
 SceneFrame scene_frame(const std::vector<Camera>& cameras, FrameChoice choice);
 
+/// All cameras, in the frame that the first `inputs` of them give the scene.
+std::vector<Camera> in_frame_of_inputs(const std::vector<Camera>& cameras, int64_t inputs,
+                                       FrameChoice choice);
+
 /// The point nearest to all lines of sight goes to the origin, the mean upward direction of the cameras to z,
 /// their mean distance to that of the tracer's usual cameras. A scene that has z up already is not rotated.
 SceneFrame object_frame(const std::vector<Camera>& cameras);

@@ -45,6 +45,13 @@ DecodedView decode_view(const View& view) {
   return {straight, undistort(image, camera, view.distortion, straight)};
 }
 
+SizedView sized_view(const View& view, int64_t height, int64_t width) {
+  const DecodedView decoded = decode_view(view);
+  return {resize_and_crop(decoded.camera, height, width),
+          composite_on_white(resize_and_crop(decoded.image, height, width)).contiguous(),
+          decoded.camera.width != view.camera.width || decoded.camera.height != view.camera.height};
+}
+
 PosedImages ViewLoader::load(std::span<const int64_t> indices) {
   const auto count = static_cast<int64_t>(indices.size());
   for (const int64_t index : indices)
@@ -57,11 +64,10 @@ PosedImages ViewLoader::load(std::span<const int64_t> indices) {
   std::vector<char> resized(count, 0);
   at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const View& view = capture_.views[indices[i]];
-      const DecodedView decoded = decode_view(view);
-      resized[i] = decoded.camera.width != view.camera.width || decoded.camera.height != view.camera.height;
-      result.cameras[i] = resize_and_crop(decoded.camera, height_, width_);
-      result.images[i] = unit_planes(composite_on_white(resize_and_crop(decoded.image, height_, width_)));
+      const SizedView view = sized_view(capture_.views[indices[i]], height_, width_);
+      resized[i] = view.resized;
+      result.cameras[i] = view.camera;
+      result.images[i] = unit_planes(view.image);
     }
   });
   const auto first = std::find(resized.begin(), resized.end(), 1);

@@ -21,6 +21,17 @@ struct DecodedView {
 /// scaled; another shape is an error.
 DecodedView decode_view(const View& view);
 
+struct SizedView {
+  Camera camera;
+  at::Tensor image;      ///< uint8 [H, W, 3], on white where it was transparent
+  bool resized = false;  ///< the photo has another size than the camera file says
+
+  size_t bytes() const { return image.nbytes() + sizeof(SizedView); }
+};
+
+/// The same, resized to cover `height` x `width` and cropped.
+SizedView sized_view(const View& view, int64_t height, int64_t width);
+
 /// Gives views in the order asked for, resized to cover `height` x `width`, cropped, on white. Says once that
 /// photos have another size than the camera file states.
 class ViewLoader {

@@ -2,28 +2,24 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "lact/data/shared_lru.h"
+#include "lact/data/views/holdout.h"
 #include "lact/data/views/tracer/mesh.h"
 
 namespace lact::data {
 
-/// A mesh file, and the name by which it is listed and held out.
-struct MeshFile {
-  std::string path;
-  std::string name;  ///< the path below the folder that was given; of a file alone "its folder/its name"
-};
+/// Its name: the path below the folder that was given; of a file alone "its folder/its name".
+using MeshFile = NamedPath;
 
 /// Files stay as given; a folder becomes all .obj files below it. Sorted by name, so that the order is the
 /// same wherever the folder is.
 std::vector<MeshFile> find_mesh_files(const std::vector<std::string>& paths);
 
-/// Keeps the files that are held out, or all the others. Held out are the files whose name contains one of
-/// `names`; without names, `count` files that are the first when ordered by a hash of their name.
+/// As split_by_name.
 std::vector<MeshFile> split_mesh_files(const std::vector<MeshFile>& files, bool held_out, int64_t count,
                                        const std::vector<std::string>& names);
 
@@ -41,19 +37,9 @@ class MeshLibrary {
   std::shared_ptr<const tracer::Mesh> mesh(int64_t index);
 
  private:
-  struct Entry {
-    int64_t index;
-    std::shared_ptr<const tracer::Mesh> mesh;
-  };
-
-  std::shared_ptr<const tracer::Mesh> find_locked(int64_t index);
-
   std::vector<MeshFile> files_;
   std::vector<std::string> y_up_;
-  size_t max_bytes_;
-  std::mutex mutex_;
-  std::list<Entry> kept_;  ///< the one used last comes first
-  size_t bytes_ = 0;
+  SharedLru<int64_t, tracer::Mesh> kept_;
 };
 
 }  // namespace lact::data

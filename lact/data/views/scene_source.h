@@ -30,9 +30,6 @@ struct SceneSourceConfig {
   bool operator==(const SceneSourceConfig&) const = default;
 };
 
-/// Scenes to train on, and scenes that are never trained on.
-enum class ScenePart { kTrain, kHoldout };
-
 /// Safe for several threads.
 class SceneSource {
  public:

@@ -26,24 +26,21 @@ void check_batch_shape(const BatchShape& shape) {
       shape.scenes, shape.views, shape.height, shape.width, kMaxValues);
 }
 
-SceneBatch render_unless_stopped(const StopCheck& stop_check, const SceneMaker& make_scene,
-                                 const BatchShape& shape, uint64_t seed, int64_t number) {
+SceneBatch draw_unless_stopped(const StopCheck& stop_check, const DrawViews& draw, const BatchShape& shape,
+                               uint64_t seed, int64_t number) {
+  check_batch_shape(shape);
   SceneBatch batch;
   batch.number = number;
+  batch.inputs = shape.inputs;
   batch.images = at::empty({shape.scenes, shape.views, 3, shape.height, shape.width}, at::kFloat);
   float* pixels = batch.images.data_ptr<float>();
   std::vector<Camera> cameras;
   for (int64_t i = 0; i < shape.scenes; ++i) {
     const uint64_t scene_seed = mix(mix(seed, static_cast<uint64_t>(number)), static_cast<uint64_t>(i));
-    const tracer::Scene scene = make_scene(scene_seed);
-    auto scene_cameras = tracer::random_cameras(mix(scene_seed, 1), shape.views, shape.height, shape.width);
-    tracer::bring_near(scene_cameras, shape.inputs, shape.near, mix(scene_seed, 2));
-    for (const Camera& camera : scene_cameras) {
-      stop_check();
-      tracer::render_into(pixels, scene, camera);
-      pixels += 3 * shape.height * shape.width;
-      cameras.push_back(camera);
-    }
+    const std::vector<Camera> own = draw(scene_seed, shape, stop_check, pixels);
+    LACT_ASSERT(static_cast<int64_t>(own.size()) == shape.views);
+    cameras.insert(cameras.end(), own.begin(), own.end());
+    pixels += shape.views * 3 * shape.height * shape.width;
   }
   batch.intrinsics = intrinsics_of(cameras).reshape({shape.scenes, shape.views, 4});
   batch.camera_to_world = camera_to_world_of(cameras).reshape({shape.scenes, shape.views, 4, 4});
@@ -52,18 +49,35 @@ SceneBatch render_unless_stopped(const StopCheck& stop_check, const SceneMaker& 
 
 }  // namespace
 
-SceneBatch render_batch(const SceneMaker& make_scene, const BatchShape& shape, uint64_t seed,
-                        int64_t number) {
-  check_batch_shape(shape);
-  return render_unless_stopped([] {}, make_scene, shape, seed, number);
+DrawViews traced_views(SceneMaker make_scene) {
+  return [make_scene = std::move(make_scene)](uint64_t seed, const BatchShape& shape,
+                                              const StopCheck& stop_check, float* pixels) {
+    const tracer::Scene scene = make_scene(seed);
+    auto cameras = tracer::random_cameras(mix(seed, 1), shape.views, shape.height, shape.width);
+    tracer::bring_near(cameras, shape.inputs, shape.near, mix(seed, 2));
+    for (const Camera& camera : cameras) {
+      stop_check();
+      tracer::render_into(pixels, scene, camera);
+      pixels += 3 * shape.height * shape.width;
+    }
+    return cameras;
+  };
 }
 
-SceneStream::SceneStream(SceneMaker make_scene, const BatchShape& shape, uint64_t seed,
-                         const StreamOptions& options)
+SceneBatch draw_batch(const DrawViews& draw, const BatchShape& shape, uint64_t seed, int64_t number) {
+  return draw_unless_stopped([] {}, draw, shape, seed, number);
+}
+
+SceneStream::SceneStream(DrawViews draw, ShapeOfBatch shape_of, uint64_t seed, const StreamOptions& options)
     : Stream(
-          [make_scene = std::move(make_scene), shape, seed](int64_t number, const StopCheck& stop_check) {
-            return render_unless_stopped(stop_check, make_scene, shape, seed, number);
+          [draw = std::move(draw), shape_of = std::move(shape_of), seed](int64_t number,
+                                                                         const StopCheck& stop_check) {
+            return draw_unless_stopped(stop_check, draw, shape_of(number), seed, number);
           },
-          (check_batch_shape(shape), options), "rendering") {}
+          options, "drawing") {}
+
+SceneStream::SceneStream(DrawViews draw, const BatchShape& shape, uint64_t seed, const StreamOptions& options)
+    : SceneStream(
+          std::move(draw), [shape](int64_t) { return shape; }, seed, (check_batch_shape(shape), options)) {}
 
 }  // namespace lact::data

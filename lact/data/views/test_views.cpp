@@ -4,8 +4,6 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <cctype>
-#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -14,6 +12,7 @@
 #include "lact/base/random.h"
 #include "lact/data/views/frame_choice.h"
 #include "lact/data/views/load_views.h"
+#include "lact/data/views/photo_scenes.h"
 #include "lact/data/views/tracer/random_camera.h"
 #include "lact/data/views/tracer/render.h"
 
@@ -83,19 +82,6 @@ TestCase traced_case(const std::string& group, const std::string& name, uint64_t
   return result;
 }
 
-/// "photos/fox", "photos/fox/transforms.json" and "photos/fox/sparse/0" -> "fox"
-std::string name_of_photos(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::path folder = std::filesystem::absolute(path, ignored).lexically_normal();
-  if (!std::filesystem::is_directory(folder, ignored)) folder = folder.parent_path();
-  const auto is_generic = [](const std::string& name) {
-    return name.empty() || name == "sparse" || name == "colmap" ||
-           std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  };
-  while (is_generic(folder.filename().string()) && folder.has_relative_path()) folder = folder.parent_path();
-  return folder.has_filename() ? folder.filename().string() : "photos";
-}
-
 }  // namespace
 
 void TestOptions::check() const {
@@ -155,7 +141,7 @@ std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const C
     selection.num_targets = options.targets;
     selection.seed = options.seed;
     const ViewSplit all = select_views(cameras, selection);
-    std::string name = name_of_photos(path);
+    std::string name = name_of_capture(path);
     if (const int times = ++seen[name]; times > 1) name += fmt::format(" ({})", times);
     TestCase result = case_of(name, name, static_cast<int64_t>(all.inputs.size()),
                               static_cast<int64_t>(all.targets.size()), options);

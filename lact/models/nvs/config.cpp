@@ -174,16 +174,18 @@ void NvsConfig::check() const {
 
 ModelCost cost(const NvsConfig& config, const ViewSet& views) {
   LACT_CHECK(views.inputs > 0, "[nvs] there are {} input views, expected at least 1", views.inputs);
-  LACT_CHECK(views.image_size > 0 && views.image_size % config.patch_size == 0,
-             "[nvs] an image of {} pixels does not divide into patches of {}", views.image_size,
+  const auto& [image_height, image_width] = views.image_size;
+  LACT_CHECK(image_height > 0 && image_height % config.patch_size == 0 && image_width > 0 &&
+                 image_width % config.patch_size == 0,
+             "[nvs] an image of {} pixels does not divide into patches of {}", views.image_size.text(),
              config.patch_size);
   const int64_t width = config.model_dim;
-  const auto side = double(views.image_size / config.patch_size);
-  const double inputs = side * side * double(views.inputs);
+  const double per_view = double(image_height / config.patch_size) * double(image_width / config.patch_size);
+  const double inputs = per_view * double(views.inputs);
   ModelCost all;
   all.model_dim = width;
   all.num_layers = config.num_layers;
-  all.around = {.attended = side * side, .chunk = inputs, .everything = inputs};
+  all.around = {.attended = per_view, .chunk = inputs, .everything = inputs};
   all.blocks = block_costs(config.mixer, config.num_layers, [&](MixerKind kind) {
     return kind == MixerKind::perceiver ? perceiver_block_cost(config, all.around)
                                         : block_cost(config, kind, all.around);

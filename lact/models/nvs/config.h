@@ -75,7 +75,7 @@ struct NvsConfig {
 /// How many tokens there are: the paper measures 48 input views of 512 x 512 pixels.
 struct ViewSet {
   int64_t inputs = 48;
-  int64_t image_size = 512;
+  io::ImageSize image_size = {512, 512};
 };
 
 /// Per token of an input view; all input views are written at once.

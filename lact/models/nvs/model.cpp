@@ -210,6 +210,24 @@ at::Tensor NvsModel::embed_inputs(const InputViews& views, int64_t first, const 
 
 std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>& sizes,
                                                 const LoadViews& load, const ReconstructOptions& options) {
+  auto state = initial_state();
+  write_views(*state, sizes, load, options);
+  return state;
+}
+
+void NvsModel::read_more(NvsState& state, const std::vector<io::ImageSize>& sizes, const LoadViews& load,
+                         const ReconstructOptions& options) {
+  for (int64_t i = 0; i < config_.num_layers; ++i) {
+    const MixerKind kind = config_.mixer.kind_of(i);
+    LACT_CHECK(kind == MixerKind::lact || kind == MixerKind::full,
+               "[nvs] the mixer is {}: views can be added to a scene of lact or full alone",
+               config_.mixer.text());
+  }
+  write_views(state, sizes, load, options);
+}
+
+void NvsModel::write_views(NvsState& state, const std::vector<io::ImageSize>& sizes, const LoadViews& load,
+                           const ReconstructOptions& options) {
   at::NoGradGuard no_grad;
   LACT_CHECK(!sizes.empty(), "[nvs] there are no input views, expected at least 1");
   // Ranks share the views; each sees its own and the memory of all.
@@ -239,14 +257,12 @@ std::unique_ptr<NvsState> NvsModel::reconstruct(const std::vector<io::ImageSize>
     piece.x = making(scene, [&] { return embed_inputs(views, piece.first, piece.size); });
     piece_done();
   }
-  auto state = initial_state();
   for (int64_t i = 0; i < layers; ++i) {
     if (options.on_layer) options.on_layer(i, layers);
     const auto index = size_t(i);
     making(scene,
-           [&] { read_layer(*blocks_[index], pieces, state->of_block(index), i + 1 == layers, piece_done); });
+           [&] { read_layer(*blocks_[index], pieces, state.of_block(index), i + 1 == layers, piece_done); });
   }
-  return state;
 }
 
 void NvsModel::read_layer(NvsBlock& block, std::vector<InputPiece>& pieces, State& memory, bool last,

@@ -76,6 +76,12 @@ class NvsModel : public torch::nn::Module {
   std::unique_ptr<NvsState> reconstruct(const std::vector<io::ImageSize>& sizes, const LoadViews& load,
                                         const ReconstructOptions& options = {});
 
+  /// Reads further views into a scene, which they are written into together: `state` goes on from what it
+  /// holds. For memories of LaCT and of full attention; the result is near to that of reading all views at
+  /// once, and not the same.
+  void read_more(NvsState& state, const std::vector<io::ImageSize>& sizes, const LoadViews& load,
+                 const ReconstructOptions& options = {});
+
   /// One view of the scene, [3, height, width] in [0, 1]: intrinsics [4], camera_to_world [4, 4]. Without
   /// gradients; the state stays as it is, so that several threads may render from it.
   at::Tensor render(const NvsState& state, const at::Tensor& intrinsics, const at::Tensor& camera_to_world,
@@ -85,6 +91,8 @@ class NvsModel : public torch::nn::Module {
   std::unique_ptr<NvsState> initial_state(int64_t batch = 1);
 
  private:
+  void write_views(NvsState& state, const std::vector<io::ImageSize>& sizes, const LoadViews& load,
+                   const ReconstructOptions& options);
   /// Tokens [1, T, M] of views of one size.
   at::Tensor embed_inputs(const InputViews& views, int64_t first, const io::ImageSize& size) const;
   /// Views [B, V, 9 or 12, H, W] -> tokens [B, T, M]; missing colours are zeros.

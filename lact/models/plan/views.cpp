@@ -7,7 +7,7 @@ namespace lact::models::plan {
 Workload views_workload(const NvsConfig& config, const Sizes& sizes) {
   ViewSet views;
   views.inputs = sizes.views.value_or(views.inputs);
-  views.image_size = sizes.image_size.value_or(views.image_size);
+  if (sizes.image_size) views.image_size = {*sizes.image_size, *sizes.image_size};
   const ModelCost cost = models::cost(config, views);
   const double type = type_bytes(sizes), width = double(config.model_dim);
   const double per_view = cost.around.attended, inputs = double(views.inputs);
@@ -19,10 +19,11 @@ Workload views_workload(const NvsConfig& config, const Sizes& sizes) {
   const auto registers = config.mixer == MixerKind::perceiver ? double(config.perceiver.registers) : 0.0;
   Workload all;
   all.sequence = "scene";
-  all.text = renders
-                 ? fmt::format("{:.0f} target views of {} pixels a side", targets, views.image_size)
-                 : fmt::format("scenes of {:.0f} input{} views of {} pixels a side", inputs,
-                               trains ? fmt::format(" and {:.0f} target", targets) : "", views.image_size);
+  all.text =
+      renders
+          ? fmt::format("{:.0f} target views of {} pixels a side", targets, views.image_size.text())
+          : fmt::format("scenes of {:.0f} input{} views of {} pixels a side", inputs,
+                        trains ? fmt::format(" and {:.0f} target", targets) : "", views.image_size.text());
   all.tokens = count * per_view;
   all.shortest_chunk = renders ? targets * per_view : inputs * per_view;
   all.heads = {{"attention heads", config.attention.attention.num_heads}};

@@ -4,7 +4,6 @@
 
 #include "lact/base/error.h"
 #include "lact/data/views/camera_file.h"
-#include "lact/data/views/load_views.h"
 #include "lact/data/views/preprocess.h"
 #include "lact/io/picture_sheet.h"
 
@@ -34,32 +33,9 @@ data::Camera input_camera(const models::NvsScene& scene, size_t index, const std
 
 models::NvsScene read_photos(const Loaded& nvs, const data::Capture& photos,
                              const std::vector<int64_t>& chosen, const ReadOptions& options) {
-  // What the photos show is best seen from all cameras; a mean pose is that of the views that are read, as in
-  // training.
-  const std::vector<data::Camera> all = data::cameras_of(photos);
-  std::vector<data::Camera> read;
-  for (const int64_t view : chosen) read.push_back(all[size_t(view)]);
-  const bool object = options.frame == data::FrameChoice::object;
-  const data::SceneFrame frame = data::scene_frame(object ? all : read, options.frame);
-  data::ViewLoader loader(photos, options.size.height, options.size.width);
-  std::vector<data::Camera> cameras;
-  const auto load = [&](int64_t first, int64_t count) -> models::InputViews {
-    data::PosedImages loaded = loader.load({chosen.data() + first, size_t(count)});
-    const auto normalised = data::to_scene(frame, loaded.cameras);
-    cameras.insert(cameras.end(), normalised.begin(), normalised.end());
-    return {std::move(loaded.images), data::intrinsics_of(normalised), data::camera_to_world_of(normalised)};
-  };
-  models::ReconstructOptions reconstruct;
-  reconstruct.piece_tokens = options.piece_tokens;
-  reconstruct.on_piece = options.on_piece;
-  models::NvsScene scene;
-  scene.sizes.assign(chosen.size(), options.size);
-  scene.state = nvs.model->reconstruct(scene.sizes, load, reconstruct);
-  scene.intrinsics = data::intrinsics_of(cameras);
-  scene.camera_to_world = data::camera_to_world_of(cameras);
-  scene.world_to_scene = frame.world_to_scene;
-  scene.scale = frame.scale;
-  return scene;
+  GrowingScene scene(nvs, options);
+  scene.read(photos, chosen);
+  return scene.take();
 }
 
 Session::Session(std::shared_ptr<models::NvsModel> model, models::NvsScene scene, std::string name)

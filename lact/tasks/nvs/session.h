@@ -8,19 +8,12 @@
 #include "lact/data/views/capture.h"
 #include "lact/data/views/frame_choice.h"
 #include "lact/models/nvs/scene_file.h"
+#include "lact/tasks/nvs/growing_scene.h"
 #include "lact/tasks/nvs/load.h"
 
 namespace lact::tasks::nvs {
 
-struct ReadOptions {
-  io::ImageSize size;  ///< of the photos as the model reads them
-  data::FrameChoice frame = data::FrameChoice::mean_pose;
-  int64_t piece_tokens = models::ReconstructOptions{}.piece_tokens;
-  std::function<void(int64_t done, int64_t total)> on_piece = {};
-};
-
-/// Reads some of the photos, `chosen`, into a scene, a piece at a time: a photo is decoded when its piece is
-/// read and forgotten afterwards.
+/// Reads some of the photos, `chosen`, into a scene, all at once.
 models::NvsScene read_photos(const Loaded& nvs, const data::Capture& photos,
                              const std::vector<int64_t>& chosen, const ReadOptions& options);
 

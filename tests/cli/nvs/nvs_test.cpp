@@ -121,6 +121,22 @@ TEST_F(NvsProgram, TheModelsCoordinatesAreAChoice) {
   EXPECT_TRUE(frame("path", 1).equal(frame("views", 1)));
 }
 
+TEST_F(NvsProgram, ReadsPhotosOneAfterTheOther) {
+  reconstruct();
+  render("--views -o " + quoted("at_once"));
+  // All in one write is reading them at once.
+  EXPECT_EQ(reconstruct("--stream --every 9")["writes"], 1);
+  render("--views -o " + quoted("together"));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(frame("together", i).equal(frame("at_once", i))) << i;
+  const auto summary = reconstruct("--stream --every 2");
+  EXPECT_EQ(summary["writes"], 2);
+  EXPECT_EQ(summary["chosen"], (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(render("--views -o " + quoted("streamed"))["frames"], 3);
+  EXPECT_FALSE(frame("streamed", 0).equal(frame("at_once", 0)));
+  expect_mistake(reconstruct_words("--every 2"), "--stream");
+  expect_mistake(reconstruct_words("--stream --wait 1 --views 2"), "--views means nothing with --wait");
+}
+
 TEST_F(NvsProgram, GoesAroundAndFromViewToView) {
   reconstruct();
   EXPECT_EQ(render("--turntable --frames 5 --size 8x12 -o " + quoted("around"))["frames"], 5);

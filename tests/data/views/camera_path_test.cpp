@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "lact/data/views/tracer/random_camera.h"
 #include "support/errors.h"
 
 namespace lact::data {
@@ -103,6 +104,17 @@ TEST(CameraPath, MistakesAreASentence) {
   EXPECT_SENTENCE(interpolate_cameras({small, large}, 2),
                   "are for 8 x 8 and 16 x 8 pixels, expected one size");
   EXPECT_SENTENCE(interpolate_cameras({small, small}, -1), "-1 cameras between");
+}
+
+TEST(LookFromAllSides, ARingDoesAndAnArcDoesNot) {
+  const auto ring = tracer::ring_cameras(12, 30, 8, 16);
+  EXPECT_TRUE(look_from_all_sides(ring));
+  EXPECT_FALSE(look_from_all_sides({ring.begin(), ring.begin() + 5}));
+  EXPECT_FALSE(look_from_all_sides({ring.front()}));
+  const auto around = turntable_cameras_around(ring, 9);
+  ASSERT_EQ(around.size(), 9u);
+  EXPECT_EQ(around.front().width, 16);
+  EXPECT_EQ(around.front().height, 8);
 }
 
 }  // namespace

@@ -30,6 +30,17 @@ TEST(FrameChoice, MeanPoseIsThatOfTheAuthors) {
                     to_scene(mean_pose_frame(cameras), cameras));
 }
 
+TEST(FrameChoice, TheInputsGiveTheFrameToAllViews) {
+  const auto cameras = tracer::random_cameras(3, 6, 8, 8);
+  const auto seen = in_frame_of_inputs(cameras, 4, FrameChoice::mean_pose);
+  const SceneFrame frame = mean_pose_frame({cameras.begin(), cameras.begin() + 4});
+  ASSERT_EQ(seen.size(), 6u);
+  expect_same_poses(seen, to_scene(frame, cameras));
+  EXPECT_GT(std::abs(mean_pose_frame(cameras).scale - frame.scale), 10 * kNear);
+  expect_same_poses(in_frame_of_inputs(cameras, 4, FrameChoice::given), cameras);
+  EXPECT_SENTENCE(in_frame_of_inputs(cameras, 7, FrameChoice::object), "7 input views");
+}
+
 TEST(FrameChoice, CamerasOfTheTracerAreWhereObjectsAreSeenFrom) {
   const auto cameras = tracer::ring_cameras(7, 20, 8, 8);
   expect_same_poses(to_scene(scene_frame(cameras, FrameChoice::object), cameras), cameras);

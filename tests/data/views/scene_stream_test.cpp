@@ -33,7 +33,7 @@ void fill_up(const SceneStream& stream, int64_t ahead) {
 }
 
 TEST(SceneStream, BatchesHoldViewsWithTheirCameras) {
-  const SceneBatch batch = render_batch(any_scene, kSmall, 1, 4);
+  const SceneBatch batch = draw_batch(traced_views(any_scene), kSmall, 1, 4);
   EXPECT_EQ(batch.number, 4);
   EXPECT_EQ(batch.images.sizes(), (at::IntArrayRef{2, 3, 3, 8, 12}));
   EXPECT_EQ(batch.intrinsics.sizes(), (at::IntArrayRef{2, 3, 4}));
@@ -45,7 +45,7 @@ TEST(SceneStream, BatchesHoldViewsWithTheirCameras) {
     seeds.push_back(seed);
     return tracer::random_scene(seed);
   };
-  render_batch(record, kSmall, 1, 4);
+  draw_batch(traced_views(record), kSmall, 1, 4);
   ASSERT_EQ(seeds.size(), 2U);
   Camera camera;
   camera.width = 12;
@@ -65,21 +65,21 @@ TEST(SceneStream, BatchesHoldViewsWithTheirCameras) {
 
 TEST(SceneStream, NumbersMeanTheSameDataForAnyNumberOfThreads) {
   for (const int threads : {1, 3}) {
-    SceneStream stream(any_scene, kSmall, 7, {threads, 2});
+    SceneStream stream(traced_views(any_scene), kSmall, 7, {threads, 2});
     for (int64_t number = 0; number < 6; ++number) {
-      expect_same(stream.take(number), render_batch(any_scene, kSmall, 7, number));
+      expect_same(stream.take(number), draw_batch(traced_views(any_scene), kSmall, 7, number));
     }
   }
-  EXPECT_FALSE(
-      render_batch(any_scene, kSmall, 7, 0).images.equal(render_batch(any_scene, kSmall, 8, 0).images));
-  EXPECT_FALSE(
-      render_batch(any_scene, kSmall, 7, 0).images.equal(render_batch(any_scene, kSmall, 7, 1).images));
+  EXPECT_FALSE(draw_batch(traced_views(any_scene), kSmall, 7, 0)
+                   .images.equal(draw_batch(traced_views(any_scene), kSmall, 8, 0).images));
+  EXPECT_FALSE(draw_batch(traced_views(any_scene), kSmall, 7, 0)
+                   .images.equal(draw_batch(traced_views(any_scene), kSmall, 7, 1).images));
 }
 
 TEST(SceneStream, RunsCanResumeAndJumpAnywhere) {
-  SceneStream stream(any_scene, kSmall, 7, {2, 3});
+  SceneStream stream(traced_views(any_scene), kSmall, 7, {2, 3});
   for (const int64_t number : std::vector<int64_t>{100, 101, 3, 4, 4, 103, 102, 1000000000000}) {
-    expect_same(stream.take(number), render_batch(any_scene, kSmall, 7, number));
+    expect_same(stream.take(number), draw_batch(traced_views(any_scene), kSmall, 7, number));
   }
   EXPECT_SENTENCE(stream.take(-1), "batch -1 is asked for");
 }
@@ -90,7 +90,7 @@ TEST(SceneStream, WorksAheadAndNoFurther) {
     ++scenes;
     return tracer::random_scene(seed);
   };
-  SceneStream stream(counting, kSmall, 1, {2, 3});
+  SceneStream stream(traced_views(counting), kSmall, 1, {2, 3});
   fill_up(stream, 3);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(scenes, 3 * 2) << "three batches of two scenes";
@@ -105,9 +105,24 @@ TEST(SceneStream, WorksAheadAndNoFurther) {
   EXPECT_GT(stream.seconds_waited(), 0);
 }
 
+TEST(SceneStream, BatchesMayDifferInTheirViews) {
+  const auto shape_of = [](int64_t number) {
+    BatchShape shape = kSmall;
+    shape.inputs = 1 + number % 2;
+    shape.views = shape.inputs + 2;
+    return shape;
+  };
+  SceneStream stream(traced_views(any_scene), shape_of, 7, {2, 3});
+  for (const int64_t number : {0, 1, 2, 1}) {
+    const SceneBatch batch = stream.take(number);
+    EXPECT_EQ(batch.inputs, 1 + number % 2);
+    expect_same(batch, draw_batch(traced_views(any_scene), shape_of(number), 7, number));
+  }
+}
+
 TEST(SceneStream, EndsAtAnyTime) {
   for (int attempt = 0; attempt < 20; ++attempt) {
-    SceneStream busy(any_scene, kSmall, 3, {3, 2});
+    SceneStream busy(traced_views(any_scene), kSmall, 3, {3, 2});
     if (attempt % 3 == 1) busy.take(attempt);
     if (attempt % 3 == 2) fill_up(busy, 2);
   }
@@ -120,14 +135,14 @@ TEST(SceneStream, WhatGoesWrongInAThreadReachesTheConsumer) {
       first = seed;
       return tracer::random_scene(seed);
     };
-    render_batch(record, {1, 1, 4, 4}, 5, 2);
+    draw_batch(traced_views(record), {1, 1, 4, 4}, 5, 2);
     return first;
   }();
   const auto failing = [&](uint64_t seed) {
     LACT_CHECK(seed != bad_seed, "model.obj: line 3: broken");
     return tracer::random_scene(seed);
   };
-  SceneStream stream(failing, {1, 1, 4, 4}, 5, {2, 4});
+  SceneStream stream(traced_views(failing), BatchShape{1, 1, 4, 4}, 5, {2, 4});
   stream.take(0);
   stream.take(1);
   EXPECT_SENTENCE(stream.take(2), "model.obj: line 3: broken");
@@ -135,8 +150,8 @@ TEST(SceneStream, WhatGoesWrongInAThreadReachesTheConsumer) {
   EXPECT_EQ(stream.take(3).number, 3) << "the others are fine";
 
   const auto foreign = [](uint64_t) -> tracer::Scene { throw std::runtime_error("out of luck"); };
-  SceneStream other(foreign, {1, 1, 4, 4}, 5);
-  EXPECT_SENTENCE(other.take(6), "rendering batch 6: out of luck");
+  SceneStream other(traced_views(foreign), BatchShape{1, 1, 4, 4}, 5);
+  EXPECT_SENTENCE(other.take(6), "drawing batch 6: out of luck");
 }
 
 TEST(SceneStream, BadMeshesGiveTheirSentence) {
@@ -147,17 +162,19 @@ TEST(SceneStream, BadMeshesGiveTheirSentence) {
   config.mesh_share = 1;
   config.holdout = 0;
   const SceneSource source(config, ScenePart::kTrain);
-  SceneStream stream([&](uint64_t seed) { return source.scene(seed); }, kSmall, 1);
+  SceneStream stream(traced_views([&](uint64_t seed) { return source.scene(seed); }), kSmall, 1);
   EXPECT_SENTENCE(stream.take(0), "bad.obj: line 2: face refers to vertex 2");
 }
 
 TEST(SceneStream, BadShapesAndOptionsGiveASentence) {
-  EXPECT_SENTENCE(SceneStream(any_scene, {0, 1, 8, 8}, 1),
+  EXPECT_SENTENCE(SceneStream(traced_views(any_scene), BatchShape{0, 1, 8, 8}, 1),
                   "a batch of 0 scenes with 1 views of 8 x 8 pixels");
-  EXPECT_SENTENCE(SceneStream(any_scene, {1, 1, 8, 100000}, 1), "100000 pixels cannot be rendered");
-  EXPECT_SENTENCE(SceneStream(any_scene, {1000000, 1000000, 8000, 8000}, 1), "cannot be rendered");
-  EXPECT_SENTENCE(SceneStream(any_scene, kSmall, 1, {0, 1}), "0 rendering threads");
-  EXPECT_SENTENCE(SceneStream(any_scene, kSmall, 1, {1, 0}), "0 batches ahead");
+  EXPECT_SENTENCE(SceneStream(traced_views(any_scene), BatchShape{1, 1, 8, 100000}, 1),
+                  "100000 pixels cannot be rendered");
+  EXPECT_SENTENCE(SceneStream(traced_views(any_scene), BatchShape{1000000, 1000000, 8000, 8000}, 1),
+                  "cannot be rendered");
+  EXPECT_SENTENCE(SceneStream(traced_views(any_scene), kSmall, 1, {0, 1}), "0 drawing threads");
+  EXPECT_SENTENCE(SceneStream(traced_views(any_scene), kSmall, 1, {1, 0}), "0 batches ahead");
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST(NvsFolder, CostCountsTheParametersOfAllMixers) {
   for (const auto mixer : lact::testing::kNvsMixers) {
     int64_t numbers = 0;
     for (const auto& parameter : make_nvs(tiny_nvs(mixer))->parameters()) numbers += parameter.numel();
-    EXPECT_EQ(numbers, cost(tiny_nvs(mixer), {2, 16}).total().parameters);
+    EXPECT_EQ(numbers, cost(tiny_nvs(mixer), {2, {16, 16}}).total().parameters);
   }
 }
 

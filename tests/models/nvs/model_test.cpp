@@ -137,6 +137,40 @@ TEST(NvsModel, ViewsCanBeLoadedAPieceAtATime) {
 }
 
 // Three branches per block are added up: the deeper the model, the smaller each begins.
+// A memory that goes on is what a layer does with one write after the other, so one block tells it all: the
+// second views are seen, the first are not forgotten, and pieces change nothing.
+TEST(NvsModel, ViewsAreAddedToASceneThatWasRead) {
+  for (const MixerKind mixer : {MixerKind::lact, MixerKind::full}) {
+    const auto model = make_precise_nvs(tiny_nvs(mixer));
+    const TinyScene scene = tiny_scene(5, 8, 12, at::kDouble);
+    const auto views = [&](int64_t begin) -> LoadViews {
+      return [&scene, begin](int64_t first, int64_t count) -> InputViews {
+        const TinyScene part = scene.part(at::arange(begin + first, begin + first + count));
+        return {part.list(), part.intrinsics, part.camera_to_world};
+      };
+    };
+    const auto seen = [&](const NvsState& state) {
+      return model->render(state, scene.intrinsics[4], scene.camera_to_world[4], 8, 12);
+    };
+    const std::vector<io::ImageSize> two(2, {8, 12});
+    const auto state = model->reconstruct(two, views(0));
+    const at::Tensor before = seen(*state);
+    const auto same = state->clone();
+    model->read_more(*state, two, views(2));
+    const at::Tensor after = seen(*state);
+    EXPECT_GT((after - before).abs().max().item<double>(), 1e-4);
+    EXPECT_GT((after - seen(*model->reconstruct(two, views(2)))).abs().max().item<double>(), 1e-4);
+    ReconstructOptions pieces;
+    pieces.piece_tokens = 1;
+    auto& again = dynamic_cast<NvsState&>(*same);
+    model->read_more(again, two, views(2), pieces);
+    EXPECT_TRUE(at::allclose(seen(again), after, 1e-9, 1e-9));
+  }
+  const auto model = make_nvs(tiny_nvs(MixerKind::gla));
+  EXPECT_SENTENCE(model->read_more(*model->initial_state(), {{8, 12}}, {}),
+                  "views can be added to a scene of lact or full alone");
+}
+
 TEST(NvsModel, BranchesOfDeepModelsBeginSmall) {
   for (const auto mixer : lact::testing::kNvsMixers) {
     for (const int64_t layers : {2, 4}) {

@@ -23,6 +23,9 @@ class FrameSource {
  public:
   virtual ~FrameSource() = default;
   virtual SceneDescription describe() const = 0;
+  /// Whether there is another scene since it was asked last, from which frames are rendered from now on.
+  /// Called by the thread that renders, between frames.
+  virtual bool refresh() { return false; }
   /// uint8 [H, W, 3], H and W as in `camera`. Called by one thread. What it throws is shown on the page.
   virtual at::Tensor render(const data::Camera& camera) = 0;
 };

@@ -12,6 +12,13 @@ void LatestRequests::close(Page page) {
   pages_.erase(page);
 }
 
+std::vector<LatestRequests::Page> LatestRequests::pages() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Page> open;
+  for (const auto& [page, place] : pages_) open.push_back(page);
+  return open;
+}
+
 bool LatestRequests::put(Page page, FrameRequest request) {
   const std::lock_guard lock(mutex_);
   const auto found = pages_.find(page);

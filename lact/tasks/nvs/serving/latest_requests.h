@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "lact/tasks/nvs/serving/frame_request.h"
 
@@ -21,6 +22,7 @@ class LatestRequests {
 
   void open(Page page);
   void close(Page page);
+  std::vector<Page> pages();
 
   /// Whether an older request was dropped for it.
   bool put(Page page, FrameRequest request);

@@ -59,10 +59,20 @@ std::string little_endian(uint32_t value) {
 
 Viewer::Viewer(FrameSource& source, ViewerOptions options)
     : source_(source), options_(std::move(options)), server_(options_.server, handlers()) {
-  const SceneDescription scene = source_.describe();
-  scene_json_ = json_text(scene_message(scene, options_.max_side));
-  limits_ = {options_.max_side, scene.size_multiple};
+  take_scene();
+  limits_ = {options_.max_side, source_.describe().size_multiple};
   server_.start();
+}
+
+void Viewer::take_scene() {
+  std::string text = json_text(scene_message(source_.describe(), options_.max_side));
+  const std::lock_guard lock(scene_mutex_);
+  scene_json_ = std::move(text);
+}
+
+std::string Viewer::scene_json() {
+  const std::lock_guard lock(scene_mutex_);
+  return scene_json_;
 }
 
 serve::ServerHandlers Viewer::handlers() {
@@ -74,7 +84,7 @@ serve::ServerHandlers Viewer::handlers() {
   handlers.accepts_socket = [](const std::string& path) { return path == kFramesPath; };
   handlers.opened = [this](serve::Peer peer) {
     requests_.open(peer);
-    server_.send_text(peer, scene_json_);
+    server_.send_text(peer, scene_json());
   };
   handlers.closed = [this](serve::Peer peer) { requests_.close(peer); };
   handlers.received = [this](serve::Peer peer, const std::string& message) { receive(peer, message); };
@@ -93,6 +103,10 @@ void Viewer::receive(serve::Peer peer, const std::string& message) {
 void Viewer::run(const std::function<bool()>& done) {
   const at::NoGradGuard no_grad;
   while (!done()) {
+    if (source_.refresh()) {
+      take_scene();
+      for (const serve::Peer peer : requests_.pages()) server_.send_text(peer, scene_json());
+    }
     const auto next = requests_.take(kBetweenQuestions);
     if (!next) continue;
     const auto& [peer, request] = *next;

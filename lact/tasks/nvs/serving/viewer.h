@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -19,8 +20,8 @@ struct ViewerOptions {
 };
 
 /// Over the WebSocket /frames, text from the page is a frame request (frame_request.h). Back come
-///   text:    {"type": "scene", "name", "details", "size_multiple", "full_side", "max_side", "cameras"}, once
-///   at the start
+///   text:    {"type": "scene", "name", "details", "size_multiple", "full_side", "max_side", "cameras"}, at
+///   the start and whenever the source has another scene
 ///            {"type": "error", "message"}
 ///   binary:  uint32 (little endian) n, n bytes of JSON {"id", "width", "height", "render_ms", "type":
 ///   "image/jpeg"},
@@ -38,11 +39,14 @@ class Viewer {
  private:
   void receive(serve::Peer peer, const std::string& message);
   std::string frame(const FrameRequest& request);
+  void take_scene();
+  std::string scene_json();
   serve::ServerHandlers handlers();
 
   FrameSource& source_;
   const ViewerOptions options_;
   FrameLimits limits_;
+  std::mutex scene_mutex_;
   std::string scene_json_;
   LatestRequests requests_;
   serve::HttpServer server_;  // last: its thread uses everything above

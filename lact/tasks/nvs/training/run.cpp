@@ -4,8 +4,10 @@
 
 #include <filesystem>
 
+#include "lact/base/error.h"
 #include "lact/base/format.h"
 #include "lact/models/nvs/folder.h"
+#include "lact/nn/patches.h"
 #include "lact/ops/dispatch/device.h"
 #include "lact/train/memory_needed.h"
 #include "lact/train/ranges.h"
@@ -31,15 +33,25 @@ void Run::check() const {
   train::check_range("valid_scenes", valid_scenes, 0, 1 << 20);
   train::check_range("render_threads", render_threads, 1, 256);
   train::check_range("perceptual", loss.perceptual, 0, 1e6);
+  photos.check();
+  for (const Stage& stage : stages) {
+    LACT_CHECK(training.minutes == 0 || !(stage.rate || stage.warmup),
+               "[train] a stage has a rate or warm-up of its own, but with minutes the rate falls with the "
+               "clock");
+    LACT_CHECK(stage.near == 0 || photos.photo_share < 1,
+               "[train] near is {}, but it is for rendered scenes, and all scenes are photos", stage.near);
+  }
 }
 
 void Run::make_paths_absolute() {
   train::make_absolute(scenes.meshes);
+  train::make_absolute(photos.photos);
+  train::make_absolute(photos.reading.images);
   train::make_absolute(loss.lpips);
 }
 
 /// Both the weights and the order of the scenes follow from the seed.
-std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std::string& initial) {
+std::shared_ptr<models::NvsModel> Run::make_model(const std::string& initial) {
   if (initial.empty()) {
     const auto parameters = double(models::cost(model).total().parameters);
     train::check_memory_to_train({parameters, parameters}, training);
@@ -51,6 +63,10 @@ std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std
   made->set_compute_type(ops::compute_type(precision));
   made->set_recompute(recompute);
   made->to(ops::compute_device());
+  return made;
+}
+
+TaskOptions Run::task_options(const std::string& folder) const {
   TaskOptions options;
   options.stages = stages;
   options.accumulate = training.accumulate;
@@ -60,24 +76,35 @@ std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std
   options.frame = frame;
   options.loss = loss;
   options.samples = (std::filesystem::path(folder) / "samples").string();
-  return std::make_shared<TrainingTask>(
-      made, std::make_shared<data::SceneSource>(scenes, data::ScenePart::kTrain),
-      std::make_shared<data::SceneSource>(scenes, data::ScenePart::kHoldout), options);
+  return options;
+}
+
+std::shared_ptr<const data::ViewSource> Run::source(data::ScenePart part) const {
+  return std::make_shared<const data::ViewSource>(scenes, photos, frame, part);
+}
+
+std::shared_ptr<train::Task> Run::make_task(const std::string& folder, const std::string& initial) {
+  const auto made = make_model(initial);
+  return std::make_shared<TrainingTask>(made, source(data::ScenePart::kTrain),
+                                        valid_scenes > 0 ? source(data::ScenePart::kHoldout) : nullptr,
+                                        task_options(folder));
 }
 
 train::Plan Run::plan() const {
   train::Plan plan;
-  plan.parameters = double(models::cost(model, {stages[0].inputs, stages[0].size}).total().parameters);
+  const auto views_of = [](const Stage& stage) { return models::ViewSet{stage.inputs.most, stage.size}; };
+  plan.parameters = double(models::cost(model, views_of(stages[0])).total().parameters);
   plan.shape = fmt::format("{} blocks of width {}", model.num_layers, model.model_dim);
   train::for_each_stage(stages, training.steps, [&](const Stage& stage, size_t number, int64_t steps) {
-    const int64_t side = stage.size / model.patch_size;
-    const auto tokens =
-        double(stage.scenes * (stage.inputs + stage.targets) * side * side) * double(training.accumulate);
-    plan.work += 3 * models::cost(model, {stage.inputs, stage.size}).total().flops * tokens * double(steps);
+    const double views = double(stage.inputs.least + stage.inputs.most) / 2 +
+                         double(stage.targets.least + stage.targets.most) / 2;
+    const double tokens = double(stage.scenes) * views * double(training.accumulate) *
+                          double(nn::patches_of(stage.size.height, stage.size.width, model.patch_size));
+    plan.work += 3 * models::cost(model, views_of(stage)).total().flops * tokens * double(steps);
     plan.add(fmt::format("stage {}", number),
              fmt::format("{} steps of {} scenes, {} + {} views of {} x {}, {} tokens each", steps,
-                         stage.scenes * training.accumulate, stage.inputs, stage.targets, stage.size,
-                         stage.size, format_count(tokens)));
+                         stage.scenes * training.accumulate, stage.inputs.text(), stage.targets.text(),
+                         stage.size.height, stage.size.width, format_count(tokens)));
   });
   return plan;
 }

@@ -20,6 +20,7 @@ struct Run {
   models::NvsConfig model;
   std::string initial_model;
   data::SceneSourceConfig scenes;
+  data::PhotoConfig photos;
   std::vector<Stage> stages = {Stage()};
   data::FrameChoice frame = data::FrameChoice::given;
   LossOptions loss;
@@ -34,7 +35,8 @@ struct Run {
     field("model", model, "the model");
     field("initial_model", initial_model,
           "model folder or checkpoint file to begin with; without any, random weights");
-    field("scenes", scenes, "what is looked at");
+    field("scenes", scenes, "what is looked at, where it is rendered");
+    field("photos", photos, "what is looked at, where it was photographed");
     field("stages", stages, "sizes and numbers of views, one stage after the other");
     field("frame", frame,
           "coordinates of the scenes for the model: given (objects at the origin, z up) or mean_pose (of the "
@@ -42,7 +44,7 @@ struct Run {
     field("loss", loss, "what is made small");
     field("training", training, "the training loop");
     field("valid_scenes", valid_scenes, "scenes of a validation; 0 is none");
-    field("render_threads", render_threads, "threads that render pictures beside the training");
+    field("render_threads", render_threads, "threads that render and decode pictures beside the training");
     field("precision", precision,
           "f32, bf16, or auto: bf16 where this processor multiplies it faster; weights and fast weights stay "
           "f32");
@@ -53,6 +55,9 @@ struct Run {
   void check() const;
   void make_paths_absolute();
   void use_copies_in(const std::string& /*folder*/) {}
+  std::shared_ptr<models::NvsModel> make_model(const std::string& initial);
+  TaskOptions task_options(const std::string& folder) const;
+  std::shared_ptr<const data::ViewSource> source(data::ScenePart part) const;
   std::shared_ptr<train::Task> make_task(const std::string& folder, const std::string& initial);
   train::Plan plan() const;
 };

@@ -2,8 +2,12 @@
 
 #include <ATen/ATen.h>
 
+#include <filesystem>
+
 #include "lact/data/views/preprocess.h"
+#include "lact/models/nvs/folder.h"
 #include "support/errors.h"
+#include "support/temporary_folder.h"
 #include "support/tiny_nvs.h"
 
 namespace lact::tasks::nvs {
@@ -37,6 +41,41 @@ TEST(SceneFrames, AFrameAtRestIsAsLargeAsAskedFor) {
   EXPECT_EQ(frames.describe().full_side, 20);
   EXPECT_TRUE(frames.render(session.cameras()[1]).equal(session.render(session.cameras()[1])));
   EXPECT_SENTENCE(SceneFrames(session, 30), "not divisible by the patch of 4");
+}
+
+TEST(SceneFileFrames, AFileThatIsReplacedIsShown) {
+  lact::testing::TemporaryFolder folder;
+  const std::string file = folder / "toy.fw";
+  Loaded nvs;
+  nvs.model = make_nvs(tiny_nvs());
+  nvs.fingerprint = models::fingerprint(*nvs.model);
+  models::NvsScene scene = scene_of_noise(*nvs.model);
+  models::save_scene(file, scene, nvs.fingerprint);
+  SceneFileFrames frames(nvs, file, 20);
+  EXPECT_FALSE(frames.refresh());
+  const data::Camera camera = frames.describe().cameras[1];
+  const at::Tensor before = frames.render(camera);
+
+  const auto other = lact::testing::tiny_scene(2, 8, 12);
+  scene.state = nvs.model->reconstruct(other.list(), other.intrinsics, other.camera_to_world);
+  scene.intrinsics = other.intrinsics;
+  scene.camera_to_world = other.camera_to_world;
+  scene.sizes.resize(2);
+  models::save_scene(file, scene, nvs.fingerprint);
+  EXPECT_TRUE(frames.refresh());
+  EXPECT_FALSE(frames.refresh());
+  EXPECT_EQ(frames.describe().cameras.size(), 2u);
+  EXPECT_EQ(frames.describe().full_side, 20);
+  EXPECT_FALSE(frames.render(camera).equal(before));
+
+  // What cannot be read, or is gone, leaves what is shown.
+  const at::Tensor shown = frames.render(camera);
+  lact::testing::write_file(file + ".new", "nonsense");
+  std::filesystem::rename(file + ".new", file);
+  EXPECT_FALSE(frames.refresh());
+  std::filesystem::remove(file);
+  EXPECT_FALSE(frames.refresh());
+  EXPECT_TRUE(frames.render(camera).equal(shown));
 }
 
 }  // namespace

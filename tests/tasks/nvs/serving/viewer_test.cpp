@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -67,6 +68,31 @@ struct Page : WebSocketClient {
   explicit Page(const RunningViewer& viewer)
       : WebSocketClient(viewer.port()), scene(json::parse(receive())) {}
 };
+
+/// Has another name once it is told to.
+class ChangingScene : public PaintedScene {
+ public:
+  SceneDescription describe() const override {
+    SceneDescription scene = PaintedScene::describe();
+    if (changed_) scene.name = "another";
+    return scene;
+  }
+  bool refresh() override { return change.load() && !std::exchange(changed_, true); }
+  std::atomic<bool> change = false;
+
+ private:
+  bool changed_ = false;
+};
+
+TEST(Viewer, PagesAreToldOfAnotherScene) {
+  ChangingScene scene;
+  const RunningViewer viewer(scene);
+  Page first(viewer), second(viewer);
+  EXPECT_EQ(first.scene["name"], "painted cube");
+  scene.change = true;
+  for (Page* page : {&first, &second}) EXPECT_EQ(json::parse(page->receive())["name"], "another");
+  EXPECT_EQ(Page(viewer).scene["name"], "another");
+}
 
 TEST(Viewer, ServesItsPage) {
   PaintedScene scene;

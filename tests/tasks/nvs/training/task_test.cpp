@@ -5,12 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "lact/base/memory_use.h"
-#include "lact/data/views/camera.h"
 #include "lact/io/image.h"
 #include "lact/models/nvs/folder.h"
-#include "lact/ops/images/rays.h"
 #include "lact/tasks/nvs/training/run.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
@@ -33,8 +32,9 @@ models::NvsConfig toy_nvs() {
   return config;
 }
 
-const std::vector<Stage> kTwoStages = {{.steps = 2, .size = 16, .inputs = 2, .targets = 1, .scenes = 2},
-                                       {.steps = 0, .size = 24, .inputs = 3, .targets = 2, .scenes = 1}};
+const std::vector<Stage> kTwoStages = {
+    {.steps = 2, .size = {16, 16}, .inputs = 2, .targets = 1, .scenes = 2},
+    {.steps = 0, .size = {24, 24}, .inputs = 3, .targets = 2, .scenes = 1}};
 
 TrainingRun toy_run(int64_t steps = 4) {
   TrainingRun run;
@@ -56,10 +56,13 @@ std::shared_ptr<TrainingTask> toy_task(int64_t accumulate = 1) {
   options.stages = kTwoStages;
   options.accumulate = accumulate;
   options.valid_scenes = 2;
-  return std::make_shared<TrainingTask>(
-      std::make_shared<models::NvsModel>(toy_nvs()),
-      std::make_shared<data::SceneSource>(data::SceneSourceConfig(), data::ScenePart::kTrain),
-      std::make_shared<data::SceneSource>(data::SceneSourceConfig(), data::ScenePart::kHoldout), options);
+  const auto source = [](data::ScenePart part) {
+    return std::make_shared<data::ViewSource>(data::SceneSourceConfig(), data::PhotoConfig(),
+                                              data::FrameChoice::given, part);
+  };
+  return std::make_shared<TrainingTask>(std::make_shared<models::NvsModel>(toy_nvs()),
+                                        source(data::ScenePart::kTrain), source(data::ScenePart::kHoldout),
+                                        options);
 }
 
 std::string stages_refused(const std::vector<Stage>& stages, int64_t steps) {
@@ -84,34 +87,73 @@ TEST(NvsTraining, StagesChangeSizeAndViewsAtTheirSteps) {
   for (int64_t batch = 0; batch < 4; ++batch) EXPECT_TRUE(std::isfinite(task->loss(batch).item<double>()));
 }
 
-TEST(NvsTraining, ScenesAreSeenInTheFrameOfTheirInputsIfAsked) {
-  const data::SceneSource source({}, data::ScenePart::kTrain);
-  data::SceneBatch batch = data::render_batch([&](uint64_t seed) { return source.scene(seed); },
-                                              {.scenes = 2, .views = 5, .height = 16, .width = 16}, 1, 0);
-  const at::Tensor before = batch.camera_to_world.clone();
-  to_frames(batch, 3, data::FrameChoice::mean_pose);
-  const at::Tensor places = batch.camera_to_world.narrow(1, 0, 3).narrow(2, 0, 3).select(3, 3);
-  EXPECT_LT(places.mean(1).abs().max().item<double>(), 1e-5);
-  EXPECT_NEAR(places.abs().amax(std::vector<int64_t>{1, 2}).min().item<double>(), 1, 1e-5);
-  // Turned and scaled as a whole: distances keep their ratios, also to the target views.
-  const auto distance = [](const at::Tensor& poses, int64_t a, int64_t b) {
-    return (poses[1][a] - poses[1][b]).narrow(0, 0, 3).select(1, 3).norm().item<double>();
-  };
-  EXPECT_NEAR(distance(batch.camera_to_world, 0, 4) / distance(batch.camera_to_world, 1, 3),
-              distance(before, 0, 4) / distance(before, 1, 3), 1e-4);
-}
-
 TEST(NvsTraining, LearnsTheMeanColourAtLeast) {
   TemporaryFolder folder;
   TrainingRun run = toy_run(60);
-  run.stages = {{.steps = 0, .size = 16, .inputs = 2, .targets = 2, .scenes = 4}};
+  run.stages = {{.steps = 0, .size = {16, 16}, .inputs = 2, .targets = 2, .scenes = 4}};
   run.training.rate = 1e-2;
   run.training.validate_every = 60;
   run.valid_scenes = 8;
   const auto result = train::start_run(run, {.folder = folder / "run"});
   EXPECT_TRUE(result.finished);
   EXPECT_GT(result.validation.at("psnr"), 9);  // grey, which an untrained model shows, has about 6
-  EXPECT_GE(result.validation.at("seconds_waited_for_pictures"), 0);
+  EXPECT_GE(result.validation.at("share_waited_for_pictures"), 0);
+  EXPECT_LE(result.validation.at("share_waited_for_pictures"), 1);
+}
+
+TEST(NvsTraining, PicturesHaveAnyShapeOfWholePatches) {
+  TemporaryFolder folder;
+  TrainingRun run = toy_run(2);
+  run.stages = {{.size = {16, 32}, .inputs = 2, .targets = 1, .scenes = 1}};
+  train::start_run(run, {.folder = folder / "run"});
+  EXPECT_EQ(*models::read_nvs_training(folder / "run").image_size, (io::ImageSize{16, 32}));
+  EXPECT_EQ(io::read_image(folder / "run/samples/step_0000002.png").sizes(),
+            (std::vector<int64_t>{4 * 16 + 3 * 2, 32, 3}));
+  // A wide picture costs what a square one of as many patches does.
+  const auto task = [&](io::ImageSize size) {
+    run.stages[0].size = size;
+    return std::static_pointer_cast<TrainingTask>(run.make_task("", ""));
+  };
+  EXPECT_EQ(task({8, 32})->tokens_of_batch(0), task({16, 16})->tokens_of_batch(0));
+  EXPECT_EQ(task({8, 32})->flops_of_batch(0), task({16, 16})->flops_of_batch(0));
+}
+
+TEST(NvsTraining, NumbersOfViewsVaryFromBatchToBatch) {
+  TrainingRun run = toy_run();
+  run.stages = {{.size = {8, 8}, .inputs = {1, 4}, .targets = {1, 2}, .scenes = 1}};
+  const auto task = run.make_task("", ""), again = run.make_task("", "");
+  std::set<int64_t> views;
+  for (int64_t batch = 0; batch < 40; ++batch) {
+    views.insert(task->tokens_of_batch(batch));  // a view is one patch
+    EXPECT_EQ(task->tokens_of_batch(batch), again->tokens_of_batch(batch));
+  }
+  EXPECT_EQ(views, (std::set<int64_t>{2, 3, 4, 5, 6}));
+  for (int64_t batch = 0; batch < 3; ++batch) EXPECT_TRUE(std::isfinite(task->loss(batch).item<double>()));
+}
+
+TEST(NvsTraining, StagesMayHaveRatesOfTheirOwn) {
+  const train::RateSchedule schedule = {.peak = 1, .floor = 0, .warmup = 2, .steps = 10};
+  TrainingRun run = toy_run(10);
+  run.stages = {{.steps = 4, .size = {8, 8}}, {.size = {8, 8}}};
+  for (int64_t step = 0; step < 10; ++step)
+    EXPECT_EQ(run.make_task("", "")->rate(schedule, step), schedule.at(step)) << "one for all";
+  run.stages[1].rate = 0.1;
+  run.stages[1].warmup = 3;
+  const auto task = run.make_task("", "");
+  const train::RateSchedule first = {.peak = 1, .floor = 0, .warmup = 2, .steps = 4},
+                            second = {.peak = 0.1, .floor = 0, .warmup = 3, .steps = 6};
+  for (int64_t step = 0; step < 10; ++step)
+    EXPECT_EQ(task->rate(schedule, step), step < 4 ? first.at(step) : second.at(step - 4)) << step;
+  // A schedule goes on through stages that say nothing.
+  run.stages = {{.steps = 1, .size = {8, 8}},
+                {.steps = 3, .size = {16, 16}},
+                {.steps = 2, .size = {8, 8}, .rate = 0.1, .warmup = 3},
+                {.size = {16, 16}}};
+  for (int64_t step = 0; step < 10; ++step)
+    EXPECT_EQ(run.make_task("", "")->rate(schedule, step), step < 4 ? first.at(step) : second.at(step - 4))
+        << step;
+  run.training.minutes = 1;
+  EXPECT_SENTENCE(run.check(), "with minutes the rate falls with the clock");
 }
 
 TEST(NvsTraining, ARunLeavesAModelAndSheetsAndGoesOnBitForBit) {
@@ -161,9 +203,10 @@ TEST(NvsTraining, AModelThatCannotBeTrainedHereIsRefusedBeforeItIsMade) {
 
 TEST(NvsTraining, StagesThatCannotWorkAreRefused) {
   EXPECT_THAT(stages_refused({}, 5), HasSubstr("at least one"));
-  EXPECT_THAT(stages_refused({{.size = 20}}, 5), HasSubstr("size 20 does not divide into patches of 8"));
+  EXPECT_THAT(stages_refused({{.size = {20, 20}}}, 5),
+              HasSubstr("size 20 does not divide into patches of 8"));
   EXPECT_THAT(stages_refused({{.near = std::nan("")}}, 5), HasSubstr("stage 1: near is nan"));
-  EXPECT_THAT(stages_refused({{.size = 4096, .inputs = 4096, .targets = 4096, .scenes = 4096}}, 5),
+  EXPECT_THAT(stages_refused({{.size = {4096, 4096}, .inputs = 4096, .targets = 4096, .scenes = 4096}}, 5),
               HasSubstr("pixels of a batch"));
   EXPECT_THAT(stages_refused({{.inputs = std::numeric_limits<int64_t>::max()}}, 5),
               HasSubstr("inputs is 9223372036854775807"));
@@ -172,6 +215,17 @@ TEST(NvsTraining, StagesThatCannotWorkAreRefused) {
   EXPECT_THAT(stages_refused({{.steps = 5}, {}}, 5), HasSubstr("5 steps, but the whole run 5"));
   EXPECT_THAT(stages_refused({{.steps = 2}, {.steps = 2}}, 5), HasSubstr("4 steps together, but the run 5"));
   EXPECT_EQ(stages_refused({{.steps = 2}, {.steps = 3}}, 5), "");
+}
+
+TEST(NvsTraining, StagesAreReadAsWords) {
+  Stage stage;
+  options::read(options::Json{{"size", 64}, {"inputs", 4}, {"targets", "2-3"}}, stage, "stage");
+  EXPECT_EQ(stage, (Stage{.size = {64, 64}, .inputs = 4, .targets = {2, 3}}));
+  options::read(options::Json{{"size", "72x128"}}, stage, "stage");
+  EXPECT_EQ(stage.size, (io::ImageSize{72, 128}));
+  EXPECT_SENTENCE(options::read(options::Json{{"size", 1.5}}, stage, "stage"), "stage.size");
+  EXPECT_SENTENCE(options::read(options::Json{{"inputs", "8-4"}}, stage, "stage"),
+                  "stage.inputs: \"8-4\" is not a number or a range");
 }
 
 TEST(NvsTraining, APerceptualLossNeedsItsWeights) {
