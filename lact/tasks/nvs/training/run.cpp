@@ -31,6 +31,19 @@ void Run::check() const {
   train::check_range("valid_scenes", valid_scenes, 0, 1 << 20);
   train::check_range("render_threads", render_threads, 1, 256);
   train::check_range("perceptual", loss.perceptual, 0, 1e6);
+  train::check_range("perceptual_from", loss.perceptual_from, 0, train::kMostSteps);
+  LACT_CHECK(loss.perceptual_from == 0 || loss.perceptual > 0,
+             "[train] perceptual_from is {}, but there is no perceptual loss: give it a weight by "
+             "--perceptual",
+             loss.perceptual_from);
+  int64_t end = 0;
+  train::for_each_stage(stages, training.steps, [&](const Stage& stage, size_t number, int64_t steps) {
+    end += steps;
+    const bool perceptual = loss.perceptual > 0 && end > loss.perceptual_from;
+    LACT_CHECK(!perceptual || stage.size >= models::kLpipsSmallestSide,
+               "[train] stage {}: a perceptual loss is for pictures of at least {} pixels, but size is {}",
+               number, models::kLpipsSmallestSide, stage.size);
+  });
 }
 
 void Run::make_paths_absolute() {

@@ -104,6 +104,10 @@ const Stage& TrainingTask::stage_of(int64_t batch) const {
   return train::stage_of_batch(options_.stages, batch, options_.accumulate);
 }
 
+bool TrainingTask::is_perceptual(int64_t batch) const {
+  return lpips_ && batch / options_.accumulate >= options_.loss.perceptual_from;
+}
+
 data::SceneBatch TrainingTask::take(int64_t number) {
   const Stage& stage = stage_of(number);
   if (streamed_ != &stage) {
@@ -134,14 +138,14 @@ at::Tensor TrainingTask::loss(int64_t number) {
   last_mse_ = mse.item<double>();
   // Every rank that shares the views has them all now, and says its part.
   const double part = 1 / double(shards_);
-  if (!lpips_) return mse * part;
+  if (!is_perceptual(number)) return mse * part;
   const at::Tensor perceptual = (*lpips_)(rendered.flatten(0, 1), truth.flatten(0, 1)).mean();
   return (mse + options_.loss.perceptual * perceptual) * part;
 }
 
 std::string TrainingTask::loss_text(double loss) const {
   const std::string psnr = fmt::format("PSNR {:.2f} dB", -10 * std::log10(std::max(last_mse_, 1e-12)));
-  return lpips_ ? fmt::format("loss {:.4f}, {}", loss, psnr) : psnr;
+  return is_perceptual(last_batch_) ? fmt::format("loss {:.4f}, {}", loss, psnr) : psnr;
 }
 
 int64_t TrainingTask::tokens_of_batch(int64_t batch) const {
