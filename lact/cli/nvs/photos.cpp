@@ -81,7 +81,8 @@ void add_nvs_photos(CLI::App& task) {
       ->check(output_folder())
       ->required();
   add_number(*verb, "--seed", arguments->seed, "Scene, light and cameras", kAny)->capture_default_str();
-  verb->add_option("--mesh", arguments->mesh, "OBJ, glTF, GLB or PLY file to show instead of a made-up scene");
+  verb->add_option("--mesh", arguments->mesh,
+                   "OBJ, glTF, GLB or PLY file to show instead of a made-up scene");
   verb->add_flag("--y-up", arguments->y_up, "The mesh has y up, not z; glTF always has");
   add_number(*verb, "--views", arguments->views, "Photos", Limits{1, 4096})->capture_default_str();
   verb->add_option("--size", arguments->size, "Pixels, N (a square) or HxW")->capture_default_str();
