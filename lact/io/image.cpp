@@ -9,8 +9,6 @@ namespace lact::io {
 
 namespace {
 
-constexpr uint64_t kMaxImageFileBytes = uint64_t{1} << 30;
-
 enum class ImageKind { png, jpeg };
 
 ImageKind image_kind(std::string_view bytes, const std::string& name) {

@@ -11,8 +11,12 @@
 
 namespace lact::io {
 
+/// A larger file is no picture.
+inline constexpr uint64_t kMaxImageFileBytes = uint64_t{1} << 30;
+
 /// uint8 [H, W, 3], or [H, W, 4] where a PNG has transparency (not premultiplied). Grey becomes colour, 16
-/// bits become 8; colour profiles and the orientation of EXIF are not applied, as with Pillow.
+/// bits become 8; colour profiles and the orientation of EXIF (lact/io/exif.h) are not applied, as with
+/// Pillow.
 at::Tensor read_image(const std::string& path);
 
 /// From the header alone.

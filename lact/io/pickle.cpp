@@ -26,20 +26,27 @@ const std::map<std::string, at::ScalarType>& storage_types() {
   return rows;
 }
 
+// (storage, offset, shape, strides); the newer one has a gradient flag and hooks behind them.
+constexpr const char *kTensor = "torch._utils._rebuild_tensor_v2",
+                     *kOldTensor = "torch._utils._rebuild_tensor";
+// (tensor), or (tensor, gradient flag)
+constexpr const char* kOldParameter = "torch.nn.parameter.Parameter";
+
 bool is_known_name(const std::string& name) {
-  return name == "collections.OrderedDict" || name == "torch._utils._rebuild_tensor_v2" ||
-         name == "torch._utils._rebuild_parameter" || name == "torch.Size" || storage_types().count(name) > 0;
+  return name == "collections.OrderedDict" || name == kTensor || name == kOldTensor ||
+         name == "torch._utils._rebuild_parameter" || name == kOldParameter || name == "torch.Size" ||
+         storage_types().count(name) > 0;
 }
 
-// Every instruction makes a bounded number of values, and no list is ever copied: this is the budget of the
-// whole machine. A state dict takes about 60 for a tensor.
+// Every instruction makes a bounded number of values, and no list but one kind (push_dict_of_pairs) is ever
+// copied: this is the budget of the whole machine. A state dict takes about 60 for a tensor.
 constexpr size_t kMostInstructions = size_t(1) << 22;
 constexpr size_t kMostDims = 16, kLongestKey = 256;
 
 /// The stack machine of the format.
 class PickleMachine {
  public:
-  PickleMachine(const std::string& path, const std::string& bytes, std::deque<PickleValue>& values)
+  PickleMachine(const std::string& path, std::string_view bytes, std::deque<PickleValue>& values)
       : path_(path), bytes_(bytes), values_(values) {}
 
   const PickleValue* run() {
@@ -51,6 +58,7 @@ class PickleMachine {
     }
     return pop();
   }
+  size_t position() const { return at_; }
 
  private:
   template <class Number>
@@ -69,7 +77,7 @@ class PickleMachine {
   std::string take_line() {
     const size_t end = bytes_.find('\n', at_);
     LACT_CHECK(end != std::string::npos, "{}: its pickle is cut off at byte {}", path_, at_);
-    const std::string line = bytes_.substr(at_, end - at_);
+    const std::string line(bytes_.substr(at_, end - at_));
     at_ = end + 1;
     return line;
   }
@@ -155,10 +163,12 @@ class PickleMachine {
 
   void push_storage() {
     const PickleValue* id = pop();
-    // ("storage", type, key, device, elements)
-    const bool fits = id->kind == Kind::list && id->items.size() == 5 && id->items[0]->kind == Kind::text &&
-                      id->items[0]->text == "storage" && id->items[1]->kind == Kind::name &&
-                      id->items[2]->kind == Kind::text;
+    // ("storage", type, key, device, elements), before PyTorch 1.6 with None behind them: the storage is not
+    // a part of another one.
+    const size_t count = id->kind == Kind::list ? id->items.size() : 0;
+    const bool fits = (count == 5 || (count == 6 && id->items[5]->kind == Kind::none)) &&
+                      id->items[0]->kind == Kind::text && id->items[0]->text == "storage" &&
+                      id->items[1]->kind == Kind::name && id->items[2]->kind == Kind::text;
     LACT_CHECK(fits && storage_types().count(id->items[1]->text) > 0,
                "{}: its pickle refers to something that is not a tensor's storage", path_);
     LACT_CHECK(id->items[2]->text.size() <= kLongestKey,
@@ -179,13 +189,16 @@ class PickleMachine {
     const auto& name = function->text;
     const auto& given = arguments->items;
     if (name == "collections.OrderedDict" && given.empty()) return push(make(Kind::dict));
+    if (name == "collections.OrderedDict" && given.size() == 1) return push_dict_of_pairs(*given[0]);
     if (name == "torch.Size" && given.size() == 1 && given[0]->kind == Kind::list)
       return push(const_cast<PickleValue*>(given[0]));
-    if (name == "torch._utils._rebuild_parameter" && given.size() == 3 && given[0]->kind == Kind::tensor)
-      return push(const_cast<PickleValue*>(given[0]));
-    LACT_CHECK(name == "torch._utils._rebuild_tensor_v2" && given.size() >= 6 && given.size() <= 7 &&
-                   given[0]->kind == Kind::storage,
-               "{}: calls {} with {} arguments that do not fit", path_, name, given.size());
+    const bool parameter = (name == "torch._utils._rebuild_parameter" && given.size() == 3) ||
+                           (name == kOldParameter && (given.size() == 1 || given.size() == 2));
+    if (parameter && given[0]->kind == Kind::tensor) return push(const_cast<PickleValue*>(given[0]));
+    const bool fits = (name == kTensor && given.size() >= 6 && given.size() <= 7) ||
+                      (name == kOldTensor && given.size() == 4);
+    LACT_CHECK(fits && given[0]->kind == Kind::storage, "{}: calls {} with {} arguments that do not fit",
+               path_, name, given.size());
     PickleValue* tensor = make(Kind::tensor);
     tensor->items = {given[0]};
     tensor->integer = integer_of(given[1], "the offset");
@@ -194,11 +207,26 @@ class PickleMachine {
     push(tensor);
   }
 
-  /// Attributes of an OrderedDict, such as _metadata, say nothing about the tensors.
+  /// Python 2 makes an OrderedDict of a list of pairs, each a list or tuple.
+  void push_dict_of_pairs(const PickleValue& pairs) {
+    PickleValue* made = make(Kind::dict);
+    copied_ += pairs.items.size();  // the one list that is copied: it may be shown again and again
+    bool fits = pairs.kind == Kind::list && copied_ < kMostInstructions;
+    for (size_t i = 0; fits && i < pairs.items.size(); ++i) {
+      const PickleValue& pair = *pairs.items[i];
+      fits = pair.kind == Kind::list && pair.items.size() == 2;
+      if (fits) made->items.insert(made->items.end(), pair.items.begin(), pair.items.end());
+    }
+    LACT_CHECK(fits, "{}: calls collections.OrderedDict with 1 arguments that do not fit", path_);
+    push(made);
+  }
+
+  /// Attributes of an OrderedDict, such as _metadata, and of an old parameter, such as its gradient flag, say
+  /// nothing about the tensors.
   void build() {
     pop();
-    LACT_CHECK(top()->kind == Kind::dict, "{}: its pickle sets attributes of something that is no dict",
-               path_);
+    LACT_CHECK(top()->kind == Kind::dict || top()->kind == Kind::tensor,
+               "{}: its pickle sets attributes of something that is no dict", path_);
   }
 
   void push_long(uint64_t count) {
@@ -359,18 +387,21 @@ class PickleMachine {
   }
 
   const std::string& path_;
-  const std::string& bytes_;
+  std::string_view bytes_;
   std::deque<PickleValue>& values_;
   size_t at_ = 0;
   std::vector<PickleValue*> stack_;
   std::vector<size_t> marks_;
   std::unordered_map<uint64_t, PickleValue*> memo_;
+  size_t copied_ = 0;
 };
 
 }  // namespace
 
-Pickle::Pickle(const std::string& path, const std::string& bytes) {
-  root_ = PickleMachine(path, bytes, values_).run();
+Pickle::Pickle(const std::string& path, std::string_view bytes) {
+  PickleMachine machine(path, bytes, values_);
+  root_ = machine.run();
+  bytes_ = machine.position();
 }
 
 }  // namespace lact::io

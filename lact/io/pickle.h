@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lact::io {
@@ -28,15 +29,19 @@ struct PickleValue {
 class Pickle {
  public:
   /// Throws lact::Error that names `path` for anything but dicts, lists, tuples, numbers, texts and tensors.
-  Pickle(const std::string& path, const std::string& bytes);
+  /// What follows the pickle's end in `bytes` is left alone.
+  Pickle(const std::string& path, std::string_view bytes);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;
 
   const PickleValue& root() const { return *root_; }
+  const std::deque<PickleValue>& values() const { return values_; }
+  size_t bytes() const { return bytes_; }
 
  private:
   std::deque<PickleValue> values_;  ///< all of them; their addresses stay
   const PickleValue* root_ = nullptr;
+  size_t bytes_ = 0;  ///< that it takes
 };
 
 }  // namespace lact::io

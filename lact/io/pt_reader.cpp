@@ -7,9 +7,8 @@
 
 #include "lact/base/error.h"
 #include "lact/base/out_of_memory.h"
-#include "lact/io/pickle.h"
+#include "lact/io/pt_storages.h"
 #include "lact/io/safetensors_header.h"
-#include "lact/io/stored_zip.h"
 
 namespace lact::io {
 
@@ -17,7 +16,6 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr uint64_t kMostPickleBytes = 256 << 20;
 constexpr int kDeepest = 32;             // dicts in dicts; a value may contain itself
 constexpr size_t kMostValues = 1 << 22;  // visited; values may be shared again and again
 constexpr size_t kMostTensors = 1 << 18, kLongestName = 1024;
@@ -28,37 +26,20 @@ constexpr uint64_t kMostCopies = 4, kAlwaysAllowed = 64 << 20;
 
 constexpr int64_t kLargestSize = int64_t(1) << 40;
 
-class PtArchive {
+class PtTensors {
  public:
-  PtArchive(const std::string& path, const WantedTensor& wanted)
-      : path_(path), wanted_(wanted), archive_(path) {}
+  PtTensors(const std::string& path, const WantedTensor& wanted)
+      : path_(path), wanted_(wanted), file_(open_pt(path)) {}
 
   std::map<std::string, at::Tensor> read() {
-    find_folder();
-    if (archive_.has(folder_ + "byteorder")) {
-      const std::string order = archive_.read_text(folder_ + "byteorder", 16);
-      LACT_CHECK(order == "little", "{}: its bytes are in {} order, expected little", path_, shown(order));
-    }
-    const std::string bytes = archive_.read_text(folder_ + "data.pkl", kMostPickleBytes);
-    const Pickle pickle(path_, bytes);
-    LACT_CHECK(pickle.root().kind == Kind::dict || pickle.root().kind == Kind::list,
+    const PickleValue& root = file_->root();
+    LACT_CHECK(root.kind == Kind::dict || root.kind == Kind::list,
                "{}: holds neither a dict nor a list of tensors", path_);
-    visit(pickle.root(), "", 0);
+    visit(root, "", 0);
     return std::move(tensors_);
   }
 
  private:
-  /// All files lie in one folder, whose name is up to the writer.
-  void find_folder() {
-    const std::string ending = "/data.pkl";
-    for (const auto& name : archive_.names()) {
-      if (!name.ends_with(ending)) continue;
-      folder_ = name.substr(0, name.size() - ending.size() + 1);
-      return;
-    }
-    fail("{}: holds no data.pkl, so it was not written by torch.save", path_);
-  }
-
   void visit(const PickleValue& value, const std::string& name, int depth) {
     LACT_CHECK(depth <= kDeepest && ++visited_ <= kMostValues,
                "{}: its values lie too deep or are too many to be a state dict", path_);
@@ -115,10 +96,10 @@ class PtArchive {
     if (elements == storage.integer && part.is_contiguous() && owned_.insert(storage.text).second)
       return part;
     copied_ += uint64_t(elements) * c10::elementSize(storage.type);
-    LACT_CHECK(copied_ <= kMostCopies * archive_.file_bytes() + kAlwaysAllowed,
+    LACT_CHECK(copied_ <= kMostCopies * file_->file_bytes() + kAlwaysAllowed,
                "{}: its tensors show the same bytes again and again: with {} they take more than {} times "
                "the {} bytes of the file",
-               path_, shown(name), kMostCopies, archive_.file_bytes());
+               path_, shown(name), kMostCopies, file_->file_bytes());
     return making(fmt::format("tensor {} of {}", shown(name), path_),
                   [&] { return part.clone(at::MemoryFormat::Contiguous); });
   }
@@ -130,14 +111,13 @@ class PtArchive {
                  "{}: storage {} is used with two types or sizes", path_, shown(storage.text));
       return cached;
     }
-    const std::string file = folder_ + "data/" + storage.text;
-    const uint64_t bytes = archive_.size_of(file), width = c10::elementSize(storage.type);
+    const uint64_t bytes = file_->bytes_of(storage.text), width = c10::elementSize(storage.type);
     LACT_CHECK(bytes % width == 0 && bytes / width == uint64_t(storage.integer),
                "{}: storage {} of tensor {} has {} bytes, expected {} elements of {} bytes", path_,
                shown(storage.text), shown(name), bytes, storage.integer, width);
     const at::Tensor read = making(fmt::format("tensor {} of {}", shown(name), path_),
                                    [&] { return at::empty({storage.integer}, storage.type); });
-    archive_.read(file, read.data_ptr());
+    file_->read(storage.text, read.data_ptr());
     if (storage.type == at::kBool) {
       // Any other byte in a C++ bool is undefined behaviour.
       const auto* first = static_cast<const uint8_t*>(read.data_ptr());
@@ -149,8 +129,7 @@ class PtArchive {
 
   const std::string& path_;
   const WantedTensor& wanted_;
-  StoredZip archive_;
-  std::string folder_;
+  std::unique_ptr<PtStorages> file_;
   std::map<std::string, at::Tensor> storages_, tensors_;
   std::set<std::string> owned_;  ///< storages that a tensor is all of
   size_t visited_ = 0, num_tensors_ = 0;
@@ -160,7 +139,7 @@ class PtArchive {
 }  // namespace
 
 std::map<std::string, at::Tensor> read_pt(const std::string& path, const WantedTensor& wanted) {
-  return PtArchive(path, wanted).read();
+  return PtTensors(path, wanted).read();
 }
 
 }  // namespace lact::io

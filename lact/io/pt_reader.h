@@ -1,6 +1,5 @@
-// Tensors from a file that PyTorch's torch.save wrote (1.6 and later: a zip archive of a pickle and raw
-// bytes). The file is not trusted: no code of it runs, and everything that it claims is checked before memory
-// is taken for it.
+// Tensors from a file that PyTorch's torch.save wrote, of any version since 0.1.10. The file is not trusted:
+// no code of it runs, and everything that it claims is checked before memory is taken for it.
 #pragma once
 
 #include <ATen/core/Tensor.h>

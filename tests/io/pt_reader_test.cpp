@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "io/pt_bytes.h"
 #include "lact/io/safetensors.h"
 #include "support/errors.h"
 #include "support/limited_memory.h"
@@ -17,11 +18,6 @@ namespace {
 using testing::read_file;
 using testing::TemporaryFolder;
 using testing::write_file;
-
-template <class Number>
-std::string bytes_of(Number number) {
-  return {reinterpret_cast<const char*>(&number), sizeof(number)};
-}
 
 struct ZipFile {
   std::string name, bytes;
@@ -60,29 +56,6 @@ std::string zip(const std::vector<ZipFile>& files, bool zip64 = false) {
   const auto in32 = [&](uint64_t number) { return bytes_of(zip64 ? 0xffffffffu : uint32_t(number)); };
   return archive + bytes_of<uint32_t>(0x06054b50) + bytes_of<uint32_t>(0) + count + count +
          in32(list.size()) + in32(offset) + bytes_of<uint16_t>(0);
-}
-
-// Words of the pickle format.
-std::string text(const std::string& value) { return "X" + bytes_of(uint32_t(value.size())) + value; }
-std::string whole(int64_t value) { return "\x8a\x08" + bytes_of(value); }
-std::string tuple(const std::vector<int64_t>& values) {
-  std::string words = "(";
-  for (const int64_t value : values) words += whole(value);
-  return words + "t";
-}
-std::string storage(const std::string& type, const std::string& key, int64_t elements) {
-  return "(" + text("storage") + "ctorch\n" + type + "\n" + text(key) + text("cpu") + whole(elements) + "tQ";
-}
-std::string tensor(const std::string& from, int64_t offset, const std::vector<int64_t>& sizes,
-                   const std::vector<int64_t>& strides) {
-  return "ctorch._utils\n_rebuild_tensor_v2\n(" + from + whole(offset) + tuple(sizes) + tuple(strides) +
-         "\x89" + "ccollections\nOrderedDict\n)RtR";
-}
-std::string dict(const std::string& pairs) { return "}(" + pairs + "u"; }
-std::string pickle(const std::string& words) { return std::string("\x80\x02") + words + "."; }
-
-std::string floats(const std::vector<float>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
 class PtReader : public ::testing::Test {
@@ -260,7 +233,7 @@ TEST_F(PtReader, BrokenArchivesAreSentences) {
     write_file(path_, bytes);
     return read_pt(path_);
   };
-  EXPECT_SENTENCE(read_pt(folder_ / "missing.pt"), "is not a file");
+  EXPECT_SENTENCE(read_pt(folder_ / "missing.pt"), "missing.pt: does not exist");
   EXPECT_SENTENCE(broken(""), "not a zip archive");
   EXPECT_SENTENCE(broken("\x80\x02}."), "not a zip archive");
   EXPECT_SENTENCE(broken(zip({{"a/other", ""}})), "no data.pkl");

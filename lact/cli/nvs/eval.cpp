@@ -30,9 +30,25 @@ struct NvsEvalArguments {
   data::CaptureOptions reading;
   data::TestOptions test;
   tasks::nvs::LoadOptions load;
-  std::string size, frame, lpips, network = "squeeze", output;
+  std::string protocol, size, frame, lpips, network = "squeeze", output;
   bool json = false;
 };
+
+/// What the protocol says, but for the numbers that the user gave.
+void settle_protocol(const CLI::App& verb, const NvsEvalArguments& arguments, NvsEvaluation& result) {
+  result.test = arguments.test;
+  if (arguments.protocol.empty()) return;
+  result.protocol.emplace();
+  options::read(options::Json(arguments.protocol), *result.protocol, "protocol");
+  const bool rendered = arguments.scenes.value_or(0) > 0 || !arguments.meshes.meshes.empty();
+  LACT_CHECK(*result.protocol != data::TestProtocol::dl3dv || (!rendered && !arguments.photos.empty()),
+             "[eval] --protocol dl3dv is for photos alone: name captures by --photos");
+  data::TestOptions test = data::protocol_options(*result.protocol);
+  if (verb.get_option("--counts")->count() > 0) test.counts = arguments.test.counts;
+  if (verb.get_option("--targets")->count() > 0) test.targets = arguments.test.targets;
+  test.seed = arguments.test.seed;
+  result.test = test;
+}
 
 /// The pictures have the size of the first model's training unless one is given.
 std::vector<tasks::nvs::NamedNvs> load_models(const NvsEvalArguments& arguments, NvsEvaluation& result) {
@@ -97,9 +113,9 @@ class SheetWriter {
   std::set<std::string> files_;
 };
 
-void run_nvs_eval(const NvsEvalArguments& arguments) {
+void run_nvs_eval(const CLI::App& verb, const NvsEvalArguments& arguments) {
   NvsEvaluation result;
-  result.test = arguments.test;
+  settle_protocol(verb, arguments, result);
   const auto models = load_models(arguments, result);
   std::optional<models::Lpips> lpips;
   if (arguments.lpips.empty()) {
@@ -138,14 +154,14 @@ void add_scene_options(CLI::App& verb, NvsEvalArguments& arguments) {
   add_number(verb, "--scenes", arguments.scenes,
              "scenes made of a seed, never trained on; 8 where no photos or meshes are given", Limits{0, 1e6})
       ->group(rendered);
-  auto* meshes =
-      verb.add_option("--meshes", arguments.meshes.meshes, "OBJ files or folders; those held out are shown")
-          ->group(rendered);
+  auto* meshes = verb.add_option("--meshes", arguments.meshes.meshes,
+                                 "OBJ, glTF, GLB or PLY files or folders; those held out are shown")
+                     ->group(rendered);
   const auto of_meshes = [&](const char* name, auto& value, const char* help) {
     return verb.add_option(name, value, help)->group(rendered)->needs(meshes);
   };
   of_meshes("--y-up", arguments.meshes.y_up,
-            "meshes with one of these in their name have y up; the others z");
+            "meshes with one of these in their name have y up; the others z, but glTF always y");
   of_meshes("--holdout", arguments.meshes.holdout, "meshes that training keeps for validation")
       ->check(within_usual<int64_t>())
       ->capture_default_str();
@@ -169,7 +185,9 @@ void add_nvs_eval(CLI::App& task) {
   verb->footer(
       "Example: lact nvs eval --model lact=run --model full=baseline --counts 2,4,8,16,32 -o out\n"
       "         lact nvs eval --model run --meshes meshes --y-up classic --lpips weights -o out\n"
-      "         lact nvs eval --model run --photos fox --photos bust/sparse/0 --size 128x96 -o out");
+      "         lact nvs eval --model run --photos fox --photos bust/sparse/0 --size 128x96 -o out\n"
+      "         lact nvs eval --model run --protocol dl3dv --photos fox --photos bust --lpips weights "
+      "--network vgg");
   verb->add_option(
           "-m,--model", arguments->models,
           "Model folder, or NAME=FOLDER; may be given repeatedly. By default the weights that come with lact")
@@ -180,16 +198,26 @@ void add_nvs_eval(CLI::App& task) {
       ->delimiter(',')
       ->capture_default_str();
   add_number(*verb, "--targets", arguments->test.targets,
-             "views to render of each scene; of photos at most every 8th", Limits{1, 4096})
+             "views to render of each scene; of photos at most every 8th, unless the protocol is gso",
+             Limits{1, 4096})
       ->capture_default_str();
   add_selection_option(*verb, arguments->test.inputs);
+  verb->add_option(
+          "--protocol", arguments->protocol,
+          "The paper's: gso (objects: 8 random views are guessed from 4 to 48 other random ones) or "
+          "dl3dv (photos:\nevery 8th is guessed from 16 to 128 others, spread by kmeans); a table of "
+          "all scenes and their mean.\n--counts and --targets still count")
+      ->excludes("--selection");
   verb->add_option(
       "--frame", arguments->frame,
       "coordinates of cameras: given, mean_pose or object; by default those of the model's training");
   add_number(*verb, "--seed", arguments->test.seed, "of scenes and choices", kAny)->capture_default_str();
   add_fields(*verb, arguments->load);
-  auto* lpips = verb->add_option("--lpips", arguments->lpips, "Folder of the weights of LPIPS");
-  verb->add_option("--network", arguments->network, "of LPIPS: squeeze or alex")
+  auto* lpips =
+      verb->add_option("--lpips", arguments->lpips,
+                       "Folder of the weights of LPIPS: torchvision's network (vgg16-*.pth, ...) and "
+                       "LPIPS's own layers\n(vgg.pth, ...), or safetensors of both");
+  verb->add_option("--network", arguments->network, "of LPIPS: squeeze, alex or vgg")
       ->capture_default_str()
       ->needs(lpips);
   verb->add_option("-o,--output", arguments->output,
@@ -197,7 +225,7 @@ void add_nvs_eval(CLI::App& task) {
       ->check(output_folder());
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   add_scene_options(*verb, *arguments);
-  verb->callback([arguments] { run_nvs_eval(*arguments); });
+  verb->callback([verb, arguments] { run_nvs_eval(*verb, *arguments); });
 }
 
 }  // namespace lact::cli

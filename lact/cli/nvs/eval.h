@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lact/cli/evaluation.h"
+#include "lact/data/views/protocol.h"
 #include "lact/tasks/nvs/evaluation/view_scores.h"
 
 namespace lact::cli {
@@ -23,6 +24,7 @@ struct ComparisonSheet {
 };
 
 struct NvsEvaluation {
+  std::optional<data::TestProtocol> protocol;
   data::TestOptions test;
   std::optional<models::LpipsNetwork> lpips;
   std::vector<ScoredNvs> models;

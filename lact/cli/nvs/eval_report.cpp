@@ -17,18 +17,26 @@ std::vector<std::string> groups_of(const std::vector<tasks::nvs::ViewSummary>& s
   return groups;
 }
 
-std::vector<std::string> score_header(const NvsEvaluation& result) {
-  std::vector<std::string> header = {"model", "views", "scenes", "PSNR", "SSIM"};
+void add_quality_header(const NvsEvaluation& result, std::vector<std::string>& header) {
+  header.insert(header.end(), {"PSNR", "SSIM"});
   if (result.lpips) header.emplace_back("LPIPS");
+}
+
+void add_quality(const tasks::nvs::ImageScores& images, std::vector<std::string>& row) {
+  row.insert(row.end(), {fmt::format("{:.2f}", images.psnr), fmt::format("{:.4f}", images.ssim)});
+  if (images.lpips) row.push_back(fmt::format("{:.4f}", *images.lpips));
+}
+
+std::vector<std::string> score_header(const NvsEvaluation& result) {
+  std::vector<std::string> header = {"model", "views", "scenes"};
+  add_quality_header(result, header);
   header.insert(header.end(), {"reconstruct, s", "render a view, s"});
   return header;
 }
 
 std::vector<std::string> score_row(const tasks::nvs::ViewSummary& one) {
-  std::vector<std::string> row = {one.model, std::to_string(one.inputs), std::to_string(one.scenes),
-                                  fmt::format("{:.2f}", one.images.psnr),
-                                  fmt::format("{:.4f}", one.images.ssim)};
-  if (one.images.lpips) row.push_back(fmt::format("{:.4f}", *one.images.lpips));
+  std::vector<std::string> row = {one.model, std::to_string(one.inputs), std::to_string(one.scenes)};
+  add_quality(one.images, row);
   row.insert(row.end(),
              {fmt::format("{:.4f}", one.reconstruct_seconds), fmt::format("{:.4f}", one.render_seconds)});
   return row;
@@ -39,6 +47,23 @@ std::vector<std::vector<std::string>> score_rows(const std::vector<tasks::nvs::V
   std::vector<std::vector<std::string>> rows;
   for (const auto& one : summaries)
     if (one.group == group) rows.push_back(score_row(one));
+  return rows;
+}
+
+std::vector<std::string> scene_header(const NvsEvaluation& result) {
+  std::vector<std::string> header = {"scene", "model", "views"};
+  add_quality_header(result, header);
+  return header;
+}
+
+/// Every scene of a group.
+std::vector<std::vector<std::string>> scene_rows(const NvsEvaluation& result, const std::string& group) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& one : result.scores) {
+    if (one.group != group) continue;
+    rows.push_back({one.scene, one.model, std::to_string(one.inputs)});
+    add_quality(one.images, rows.back());
+  }
   return rows;
 }
 
@@ -56,6 +81,7 @@ Json score_json(const Score& one) {
 
 Json to_json(const NvsEvaluation& result, const std::vector<tasks::nvs::ViewSummary>& summaries) {
   Json json = {{"task", "nvs"},
+               {"protocol", options::write(result.protocol)},
                {"height", result.test.height},
                {"width", result.test.width},
                {"targets", result.test.targets},
@@ -106,9 +132,11 @@ Evaluation show(const NvsEvaluation& result) {
   const auto summaries = tasks::nvs::summarize(result.scores);
   Evaluation shown;
   for (const auto& group : groups_of(summaries)) {
-    shown.table +=
-        fmt::format("{}{}, {} x {} pixels\n{}", shown.table.empty() ? "" : "\n", group, result.test.width,
-                    result.test.height, text_table(score_header(result), score_rows(summaries, group)));
+    shown.table += fmt::format("{}{}, {} x {} pixels\n", shown.table.empty() ? "" : "\n", group,
+                               result.test.width, result.test.height);
+    if (result.protocol)
+      shown.table += text_table(scene_header(result), scene_rows(result, group)) + "\nmean over the scenes\n";
+    shown.table += text_table(score_header(result), score_rows(summaries, group));
     shown.plots["_psnr_" + word_for_file(group)] = tasks::nvs::view_psnr_plot(summaries, group);
   }
   shown.plots["_reconstruct"] = tasks::nvs::reconstruct_time_plot(result.scores);
@@ -131,6 +159,8 @@ void write_nvs_report(const NvsEvaluation& result, const std::string& path) {
     report.table(score_header(result), score_rows(summaries, group));
     report.figure(tasks::nvs::view_psnr_plot(summaries, group),
                   "Quality against the number of views that were read.");
+    const auto scenes = scene_rows(result, group);
+    if (scenes.size() > score_rows(summaries, group).size()) report.table(scene_header(result), scenes);
     for (const auto& sheet : result.sheets)
       if (sheet.group == group && sheet.image.defined())
         report.picture(sheet.image, sheet_caption(sheet, result));

@@ -34,7 +34,7 @@ data::tracer::Scene scene_to_photograph(const NvsPhotosArguments& arguments) {
     LACT_CHECK(!arguments.y_up, "[options] --y-up is for --mesh and means nothing without it");
     return data::SceneSource(config, data::ScenePart::kHoldout).scene(arguments.seed);
   }
-  LACT_CHECK(std::filesystem::is_regular_file(arguments.mesh), "{}: is not a file, expected an OBJ mesh",
+  LACT_CHECK(std::filesystem::is_regular_file(arguments.mesh), "{}: is not a file, expected a mesh",
              arguments.mesh);
   config.meshes = {arguments.mesh};
   config.mesh_share = 1;
@@ -81,8 +81,9 @@ void add_nvs_photos(CLI::App& task) {
       ->check(output_folder())
       ->required();
   add_number(*verb, "--seed", arguments->seed, "Scene, light and cameras", kAny)->capture_default_str();
-  verb->add_option("--mesh", arguments->mesh, "OBJ file to show instead of a made-up scene");
-  verb->add_flag("--y-up", arguments->y_up, "The mesh has y up, not z");
+  verb->add_option("--mesh", arguments->mesh,
+                   "OBJ, glTF, GLB or PLY file to show instead of a made-up scene");
+  verb->add_flag("--y-up", arguments->y_up, "The mesh has y up, not z; glTF always has");
   add_number(*verb, "--views", arguments->views, "Photos", Limits{1, 4096})->capture_default_str();
   verb->add_option("--size", arguments->size, "Pixels, N (a square) or HxW")->capture_default_str();
   verb->add_flag("--turntable", arguments->turntable, "Cameras on a circle instead of all around");

@@ -78,6 +78,12 @@ void find_pictures(Capture& capture, const PictureFolder& folder, const CaptureO
       continue;
     }
     view.image = std::move(path);
+    if (!view.mask.empty()) {
+      std::string mask = folder.find(view.mask);
+      LACT_CHECK(!mask.empty(), "{}: the mask {} of {} does not exist", capture.source,
+                 (folder.path / view.mask).lexically_normal().string(), view.image);
+      view.mask = std::move(mask);
+    }
     present.push_back(std::move(view));
   }
   LACT_CHECK(missing == 0 || (skip_missing && !present.empty()),
@@ -87,6 +93,14 @@ void find_pictures(Capture& capture, const PictureFolder& folder, const CaptureO
     log::warn("{}: {} of {} views are left out because their image does not exist", capture.source, missing,
               capture.views.size());
   capture.views = std::move(present);
+}
+
+void report_masks(const Capture& capture) {
+  const auto masks = std::count_if(capture.views.begin(), capture.views.end(),
+                                   [](const View& view) { return !view.mask.empty(); });
+  if (masks > 0)
+    log::info("{}: {} of {} photos have a mask; what it hides becomes white", capture.source, masks,
+              capture.views.size());
 }
 
 void report_distortion(const Capture& capture) {
@@ -154,7 +168,10 @@ Capture load_capture(const std::string& path, const CaptureOptions& options) {
   } else {
     capture = load_json_capture(found, options);
   }
-  if (!options.expects_more) report_distortion(capture);
+  if (!options.expects_more) {
+    report_distortion(capture);
+    report_masks(capture);
+  }
   return capture;
 }
 

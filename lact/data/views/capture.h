@@ -20,6 +20,8 @@ struct View {
   Camera camera;  ///< as the camera file says; the photo on disk may be larger or smaller
   Distortion distortion;
   std::string image;  ///< path of the picture
+  std::string
+      mask{};  ///< path of a picture of the same size, black where nothing is to be seen; may be empty
 };
 
 struct Capture {

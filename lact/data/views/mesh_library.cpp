@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
-#include "lact/data/views/tracer/obj.h"
+#include "lact/data/views/tracer/mesh_file.h"
 #include "lact/io/regular_file.h"
 
 namespace lact::data {
@@ -18,11 +18,12 @@ std::vector<MeshFile> mesh_files_below(const std::string& folder) {
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code ignored;
-    if (entry->path().extension() != ".obj" || !entry->is_regular_file(ignored)) continue;
+    if (!tracer::is_mesh_name(entry->path().string()) || !entry->is_regular_file(ignored)) continue;
     files.push_back({entry->path().string(), entry->path().lexically_relative(folder).generic_string()});
   }
   LACT_CHECK(!error, "{}: the folder cannot be read: {}", folder, error.message());
-  LACT_CHECK(!files.empty(), "{}: the folder holds no .obj file", folder);
+  LACT_CHECK(!files.empty(), "{}: the folder holds no mesh, expected files in {}", folder,
+             tracer::kMeshFormats);
   return files;
 }
 
@@ -57,9 +58,10 @@ std::shared_ptr<const tracer::Mesh> MeshLibrary::mesh(int64_t index) {
   LACT_CHECK(index >= 0 && index < size(), "mesh {} is asked for, but there are {}", index, size());
   const MeshFile& file = files_[static_cast<size_t>(index)];
   return kept_.get(index, [&] {
+    const tracer::MeshData data = tracer::read_mesh(file.path);
     tracer::MeshOptions options;
-    options.up = contains_one_of(file.name, y_up_) ? tracer::Up::kY : tracer::Up::kZ;
-    return tracer::make_mesh(tracer::read_obj(file.path), file.path, options);
+    options.up = data.up.value_or(contains_one_of(file.name, y_up_) ? tracer::Up::kY : tracer::Up::kZ);
+    return tracer::make_mesh(data, file.path, options);
   });
 }
 

@@ -15,7 +15,7 @@ namespace lact::data {
 /// Its name: the path below the folder that was given; of a file alone "its folder/its name".
 using MeshFile = NamedPath;
 
-/// Files stay as given; a folder becomes all .obj files below it. Sorted by name, so that the order is the
+/// Files stay as given; a folder becomes all mesh files below it. Sorted by name, so that the order is the
 /// same wherever the folder is.
 std::vector<MeshFile> find_mesh_files(const std::vector<std::string>& paths);
 
@@ -28,7 +28,7 @@ class MeshLibrary {
  public:
   static constexpr size_t kMaxBytes = size_t{1} << 30;
 
-  /// Files whose name contains one of `y_up` have y up, the others z.
+  /// Files whose name contains one of `y_up` have y up, the others z, unless their format says so (glTF: y).
   MeshLibrary(std::vector<MeshFile> files, std::vector<std::string> y_up, size_t max_bytes = kMaxBytes);
 
   int64_t size() const { return static_cast<int64_t>(files_.size()); }

@@ -10,7 +10,7 @@ SceneSource::SceneSource(const SceneSourceConfig& config, ScenePart part)
     : mesh_share_(config.mesh_share), part_(part) {
   LACT_CHECK(mesh_share_ >= 0 && mesh_share_ <= 1, "mesh_share is {}, expected 0 to 1", mesh_share_);
   LACT_CHECK(mesh_share_ == 0 || !config.meshes.empty(),
-             "mesh_share is {}, but no meshes are given: name OBJ files or a folder of them", mesh_share_);
+             "mesh_share is {}, but no meshes are given: name mesh files or a folder of them", mesh_share_);
   constexpr int64_t kMostMeshes = 1 << 20;
   LACT_CHECK(config.holdout >= 0 && config.holdout <= kMostMeshes, "holdout is {}, expected 0 to {}",
              config.holdout, kMostMeshes);

@@ -21,8 +21,8 @@ struct SceneSourceConfig {
   template <class Visitor>
   void visit(Visitor&& field) {
     field("mesh_share", mesh_share, "share of scenes that show a mesh; the others are made of a seed alone");
-    field("meshes", meshes, "OBJ files, or folders with OBJ files below them");
-    field("y_up", y_up, "meshes with one of these in their name have y up; the others z");
+    field("meshes", meshes, "OBJ, glTF, GLB or PLY files, or folders with such files below them");
+    field("y_up", y_up, "meshes with one of these in their name have y up; the others z, but glTF always y");
     field("holdout", holdout, "meshes that are kept for validation, chosen by a hash of their name");
     field("holdout_names", holdout_names,
           "instead: meshes with one of these in their name are kept for validation");

@@ -26,7 +26,7 @@ using InputChoices = std::map<int64_t, std::vector<int64_t>>;
 TestCase case_of(const std::string& group, const std::string& name, int64_t available, int64_t targets,
                  const TestOptions& options) {
   TestCase result;
-  result.group = group;
+  result.group = options.group.empty() ? group : options.group;
   result.name = name;
   result.targets = targets;
   for (const int64_t count : std::set<int64_t>(options.counts.begin(), options.counts.end()))
@@ -87,10 +87,10 @@ TestCase traced_case(const std::string& group, const std::string& name, uint64_t
 void TestOptions::check() const {
   LACT_CHECK(!counts.empty(), "[test scenes] no number of input views is given, expected at least one");
   for (const int64_t count : counts)
-    LACT_CHECK(count >= 1 && count <= 4096, "[test scenes] {} input views are asked for, expected 1 to 4096",
-               count);
-  LACT_CHECK(targets >= 1 && targets <= 4096,
-             "[test scenes] {} target views are asked for, expected 1 to 4096", targets);
+    LACT_CHECK(count >= 1 && count <= kMostTestViews,
+               "[test scenes] {} input views are asked for, expected 1 to {}", count, kMostTestViews);
+  LACT_CHECK(targets >= 1 && targets <= kMostTestViews,
+             "[test scenes] {} target views are asked for, expected 1 to {}", targets, kMostTestViews);
   LACT_CHECK(height >= 1 && width >= 1 && height <= 8192 && width <= 8192,
              "[test scenes] views of {} x {} pixels are asked for, expected sides of 1 to 8192", width,
              height);
@@ -138,7 +138,9 @@ std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const C
                cameras.size());
     ViewSelection selection;
     selection.inputs = options.inputs;
-    selection.num_targets = options.targets;
+    selection.target_every = options.target_every;
+    // At least one is left to read.
+    selection.num_targets = std::min(options.targets, static_cast<int64_t>(cameras.size()) - 1);
     selection.seed = options.seed;
     const ViewSplit all = select_views(cameras, selection);
     std::string name = name_of_capture(path);

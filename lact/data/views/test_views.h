@@ -15,12 +15,17 @@
 
 namespace lact::data {
 
+/// Inputs, and also targets, of a test.
+inline constexpr int64_t kMostTestViews = 4096;
+
 struct TestOptions {
   int64_t height = 128, width = 128;
   std::vector<int64_t> counts = {2, 4, 8, 16, 32};  ///< of input views
-  int64_t targets = 8;                              ///< views to guess; of photos, at most every eighth
+  int64_t targets = 8;                              ///< views to guess, at most
+  int64_t target_every = 8;  ///< of photos: every n-th of them may be a target; 0: any, by chance
   ViewChoice inputs = ViewChoice::kmeans;
   uint64_t seed = 0;
+  std::string group;  ///< of all scenes; "": by their kind, photos each by its own
 
   /// Throws one sentence for numbers that cannot work.
   void check() const;
@@ -45,13 +50,14 @@ struct TestCase {
   std::function<TestViews()> load;
 };
 
-/// Scenes made of a seed alone, none of which is ever trained on. Group "procedural".
+/// Scenes made of a seed alone, none of which is ever trained on. Group "procedural" unless the options name
+/// one.
 std::vector<TestCase> procedural_cases(int64_t scenes, const TestOptions& options);
 
-/// One scene for each mesh that `config` holds out from training. Group "meshes".
+/// One scene for each mesh that `config` holds out from training. Likewise "meshes".
 std::vector<TestCase> mesh_cases(const SceneSourceConfig& config, const TestOptions& options);
 
-/// One group for each folder or camera file, named after its folder.
+/// One scene for each folder or camera file, named after its folder.
 std::vector<TestCase> photo_cases(const std::vector<std::string>& paths, const CaptureOptions& reading,
                                   const TestOptions& options);
 

@@ -29,6 +29,12 @@ class TransformsFrame {
     return record ? record->find_number(key) : std::nullopt;
   }
   double number_or_zero(const std::string& key) const { return number(key).value_or(0); }
+  /// False where there is none.
+  bool flag(const std::string& key) const {
+    const JsonRecord* record = find(key);
+    if (record != nullptr && !record->at(key).is_boolean()) record->wrong(key, "true or false");
+    return record != nullptr && record->at(key).get<bool>();
+  }
 
  private:
   const JsonRecord& frame_;
@@ -55,8 +61,10 @@ Distortion lens_of_frame(const TransformsFrame& frame) {
     if (!fisheye && std::find(kStraight.begin(), kStraight.end(), model) == kStraight.end())
       record->wrong("camera_model", fmt::format("OPENCV_FISHEYE or one of {}", fmt::join(kStraight, ", ")));
   }
-  if (const JsonRecord* record = frame.find("is_fisheye"))
-    fisheye = fisheye || (record->at("is_fisheye").is_boolean() && record->at("is_fisheye").get<bool>());
+  if (frame.flag("is_fisheye")) fisheye = true;
+  for (const char* name : {"equirectangular", "latlong"})
+    if (frame.flag(name))
+      frame.find(name)->wrong(name, "false: only pinhole and fisheye lenses are known here");
   std::array<double, 6> values = {};
   if (const JsonRecord* record = frame.find("distortion_params")) {
     const options::Json& list = record->at("distortion_params");
@@ -70,6 +78,9 @@ Distortion lens_of_frame(const TransformsFrame& frame) {
     const char* names[] = {"k1", "k2", "k3", "k4", "p1", "p2"};
     for (size_t i = 0; i < values.size(); ++i) values[i] = frame.number_or_zero(names[i]);
   }
+  for (const char* name : {"k5", "k6", "ftheta_p0"})
+    if (frame.number_or_zero(name) != 0)
+      frame.find(name)->wrong(name, "none: lenses have k1, k2, k3, k4, p1 and p2 here");
   const auto [k1, k2, k3, k4, p1, p2] = values;
   if (fisheye) return {LensModel::fisheye, k1, k2, k3, k4, 0, 0};
   return radial_tangential(k1, k2, k3, k4, p1, p2);
@@ -98,6 +109,7 @@ View view_of_frame(const JsonRecord& record, const JsonRecord& document, bool op
   const TransformsFrame frame(record, document);
   View view;
   view.image = record.text("file_path");
+  if (record.has("mask_path")) view.mask = record.text("mask_path");
   const Pose pose = record.pose("transform_matrix");
   view.camera.camera_to_world = opencv ? pose : with_y_and_z_flipped(pose);
   const auto size = size_of_frame(frame, view.image, size_of_image);
@@ -116,6 +128,19 @@ View view_of_frame(const JsonRecord& record, const JsonRecord& document, bool op
   return view;
 }
 
+/// Whether the focal length is told in pixels, once for all frames, but no size that they are of.
+bool has_pixels_of_all(const JsonRecord& frame, const JsonRecord& document) {
+  const bool sized = (frame.has("w") || document.has("w")) && (frame.has("h") || document.has("h"));
+  return !sized && document.has("fl_x") && !frame.has("fl_x");
+}
+
+void check_same_size(const View& first, const View& view, const JsonRecord& document) {
+  const Camera &a = first.camera, &b = view.camera;
+  LACT_CHECK(a.width == b.width && a.height == b.height,
+             "{} is for all frames and w and h are not stated, but {} has {} x {} pixels and {} has {} x {}",
+             document.name("fl_x"), first.image, a.width, a.height, view.image, b.width, b.height);
+}
+
 }  // namespace
 
 bool is_transforms(const options::Json& json) { return json.is_object() && json.contains("frames"); }
@@ -127,9 +152,13 @@ std::vector<View> read_transforms(const options::Json& json, const std::string& 
   if (!frames.is_array() || frames.empty()) document.wrong("frames", "a list of frames");
   const bool opencv = has_opencv_axes(document, axes);
   std::vector<View> views;
+  std::optional<size_t> first_in_pixels;
   for (size_t i = 0; i < frames.size(); ++i) {
     const JsonRecord frame(frames[i], fmt::format("{}: frames.{}", file, i));
     views.push_back(view_of_frame(frame, document, opencv, size_of_image));
+    if (!has_pixels_of_all(frame, document) || views.back().camera.width == 0) continue;
+    if (!first_in_pixels) first_in_pixels = i;
+    check_same_size(views[*first_in_pixels], views.back(), document);
   }
   return views;
 }

@@ -5,25 +5,21 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <map>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
+
+#include "lact/models/lpips/lpips_network.h"
 
 namespace lact::models {
 
-/// Numbers of different networks cannot be compared.
-enum class LpipsNetwork { squeeze, alex };
-constexpr std::array<std::pair<LpipsNetwork, std::string_view>, 2> enum_names(LpipsNetwork) {
-  return {{{LpipsNetwork::squeeze, "squeeze"}, {LpipsNetwork::alex, "alex"}}};
-}
+/// Smaller pictures have no features left in the last layers.
+inline constexpr int64_t kLpipsSmallestSide = 32;
 
 class Lpips {
  public:
-  /// From a folder with squeezenet1_1_features.safetensors or alexnet_features.safetensors (torchvision's
-  /// names) and lpips_lin_{squeeze,alex}_v0.1.safetensors. Throws a sentence that names the file.
+  /// From a folder with the network and the linear layers (lpips_files.h). Throws a sentence that names the
+  /// file.
   Lpips(LpipsNetwork network, const std::string& folder);
 
   LpipsNetwork network() const { return network_; }

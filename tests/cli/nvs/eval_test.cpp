@@ -7,6 +7,7 @@
 #include "lact/models/nvs/folder.h"
 #include "support/photo_folder.h"
 #include "support/program.h"
+#include "support/random_alexnet.h"
 #include "support/shared_data.h"
 #include "support/tiny_nvs.h"
 
@@ -103,6 +104,36 @@ TEST_F(NvsEvalProgram, LpipsWhereItsWeightsAreGiven) {
   EXPECT_GT(json["means"][0]["lpips"], 0);
 }
 
+TEST_F(NvsEvalProgram, AProtocolShowsEverySceneAndTheirMean) {
+  const testing::RandomAlexNet net;
+  testing::write_photo_folder(path("fox"), 10, 32, 32);
+  testing::write_photo_folder(path("bust"), 9, 32, 32, 7);
+  const std::string command =
+      "--threads 1 nvs eval -m " + quoted("lact") + " --size 32 --protocol dl3dv --counts 2,4 --photos " +
+      quoted("fox") + " --photos " + quoted("bust") + " --network alex --lpips '" + (net.folder / "") + "'";
+  const auto outcome = run_program(command + " -o " + quoted("out"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("dl3dv, 32 x 32 pixels\nscene  model  views "));
+  EXPECT_THAT(outcome.out, HasSubstr("\nbust    lact      4  "));
+  EXPECT_THAT(outcome.out, HasSubstr("\nmean over the scenes\nmodel  views  scenes"));
+  const auto json = Json::parse(run_program(command + " --json").out);
+  EXPECT_EQ(json["protocol"], "dl3dv");
+  ASSERT_EQ(json["means"].size(), 2u);
+  ASSERT_EQ(json["scores"].size(), 4u);
+  for (const char* score : {"psnr", "ssim", "lpips"}) {
+    const double fox = json["scores"][1][score], bust = json["scores"][3][score];
+    EXPECT_NEAR(json["means"][1][score].get<double>(), (fox + bust) / 2, 1e-6) << score;
+  }
+  EXPECT_EQ(json["means"][1]["scenes"], 2);
+  EXPECT_THAT(read_file(path("out/report.html")), HasSubstr(">scene</th>"));
+  const auto objects = Json::parse(run_program("--threads 1 nvs eval -m " + quoted("lact") +
+                                               " --size 16 --protocol gso --scenes 1 --targets 2 --json")
+                                       .out);
+  EXPECT_EQ(objects["selection"], "random");
+  EXPECT_EQ(objects["means"].size(), 6u);
+  EXPECT_EQ(objects["means"][5]["inputs"], 48);
+}
+
 TEST_F(NvsEvalProgram, MistakesAreSentences) {
   const std::string alone = "-q nvs eval -m " + quoted("lact") + " ";
   expect_mistake(alone + "-m " + quoted("lact") + " --size 16", "both called lact");
@@ -112,6 +143,9 @@ TEST_F(NvsEvalProgram, MistakesAreSentences) {
   expect_mistake(alone + "--size 16 --network alex", "--network requires --lpips");
   expect_mistake(alone + "--size 16 --holdout 3", "--holdout requires --meshes");
   expect_mistake(alone + "--size 16 --lpips " + quoted("none"), "none");
+  expect_mistake(alone + "--size 16 --protocol re10k", "expected one of gso, dl3dv");
+  expect_mistake(alone + "--size 16 --protocol dl3dv", "--protocol dl3dv is for photos alone");
+  expect_mistake(alone + "--size 16 --protocol gso --selection every", "--selection excludes --protocol");
   testing::write_photo_folder(path("fox"), 4, 16, 16);
   expect_mistake(alone + "--size 16 --counts 8 --photos " + quoted("fox"), "no scene has as many views");
 }

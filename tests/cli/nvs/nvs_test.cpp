@@ -6,12 +6,16 @@
 
 #include <filesystem>
 
+#include "data/views/tracer/glb.h"
 #include "lact/base/data_folder.h"
 #include "lact/data/views/capture.h"
 #include "lact/io/image.h"
+#include "lact/io/jpeg.h"
+#include "lact/io/png.h"
 #include "lact/models/nvs/folder.h"
 #include "lact/models/nvs/scene_file.h"
 #include "lact/tasks/nvs/session.h"
+#include "support/exif_jpeg.h"
 #include "support/ffmpeg.h"
 #include "support/places.h"
 #include "support/program.h"
@@ -316,6 +320,58 @@ TEST_F(NvsProgram, EveryVerbHasHelpWithAnExample) {
     EXPECT_EQ(outcome.exit_code, 0) << verb;
     EXPECT_THAT(outcome.out, HasSubstr("Example: lact nvs " + verb)) << verb;
   }
+}
+
+TEST_F(NvsProgram, PhotosAsPeopleHaveThemAreReadOrRefusedInASentence) {
+  fs::create_directory(path("photos"));
+  const at::Tensor picture = at::randint(256, {12, 16, 3}, at::kByte);
+  nlohmann::json json = {{"w", 16}, {"h", 12}, {"fl_x", 14}, {"frames", nlohmann::json::array()}};
+  const auto add = [&](const std::string& name, const std::string& bytes) {
+    write_file(path("photos/" + name), bytes);
+    json["frames"].push_back(
+        {{"file_path", name},
+         {"transform_matrix", {{1, 0, 0, 0.5 * double(json["frames"].size())}, {0, 1, 0, 0}, {0, 0, 1, 3}}}});
+  };
+  const auto words = [&](const std::string& more = "") {
+    write_file(path("photos/transforms.json"), json.dump());
+    return "-q --threads 1 nvs reconstruct " + quoted("photos") + " --model " + quoted("model") +
+           " --size 8 -o " + quoted("photos.fw") + " " + more;
+  };
+  // One photo alone, stored on its side.
+  add("turned.jpg", testing::exif_jpeg(picture.flip(1).transpose(0, 1).contiguous(), 6));
+  EXPECT_EQ(json_of(run_program(words("--json")))["views"], 1);
+  // Grey, and with a mask.
+  io::write_png(path("grey.png"), at::full({12, 16}, 90, at::kByte));
+  add("grey.png", read_file(path("grey.png")));
+  add("masked.png", read_file(path("grey.png")));
+  json["frames"][2]["mask_path"] = "grey.png";
+  EXPECT_EQ(json_of(run_program(words("--json")))["views"], 3);
+  EXPECT_EQ(run_program("-q --threads 1 nvs render " + quoted("photos.fw") + " --views -o " + quoted("seen"))
+                .exit_code,
+            0);
+  add("gone.jpg", "x");
+  fs::remove(path("photos/gone.jpg"));
+  expect_mistake(words(), "1 of 4 images do not exist");
+  EXPECT_EQ(json_of(run_program(words("--json --skip-missing")))["views"], 3);
+  write_file(path("photos/gone.jpg"), io::encode_jpeg(picture).substr(0, 300));
+  expect_mistake(words(), "gone.jpg: the JPEG picture cannot be read");
+  json["frames"][3]["camera_model"] = "EQUIRECTANGULAR";
+  expect_mistake(words(), "frames.3.camera_model is \"EQUIRECTANGULAR\"");
+}
+
+TEST_F(NvsProgram, MeshesOfEveryFormatArePhotographed) {
+  write_file(path("square.glb"), data::tracer::testing_glb::square_glb().bytes());
+  write_file(path("cut.glb"), data::tracer::testing_glb::square_glb().bytes().substr(0, 300));
+  write_file(path("broken.ply"), "ply\nformat ascii 1.0\nelement vertex 99999999\nend_header\n");
+  const auto outcome = run_program("-q nvs photos --mesh " + quoted("square.glb") +
+                                   " --views 2 --size 16 -o " + quoted("square"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(io::read_image_size(path("square/images/0001.png")), (io::ImageSize{16, 16}));
+  const auto refused = [&](const std::string& file, const std::string& sentence) {
+    expect_mistake("-q nvs photos --mesh " + quoted(file) + " -o " + quoted("none"), sentence);
+  };
+  refused("cut.glb", "cut.glb: ");
+  refused("broken.ply", "broken.ply: line 2: 99999999 elements \"vertex\", expected at most 20000000");
 }
 
 }  // namespace

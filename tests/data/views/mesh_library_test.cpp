@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "data/views/tracer/glb.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
 
@@ -40,7 +41,8 @@ TEST(MeshLibrary, FoldersAreSearchedAndFilesStay) {
   EXPECT_EQ(files[1].path, folder / "set/b/model.obj");
   EXPECT_SENTENCE(find_mesh_files({folder / "gone.obj"}), "gone.obj: does not exist");
   std::filesystem::create_directory(folder / "empty");
-  EXPECT_SENTENCE(find_mesh_files({folder / "empty"}), "empty: the folder holds no .obj file");
+  EXPECT_SENTENCE(find_mesh_files({folder / "empty"}),
+                  "empty: the folder holds no mesh, expected files in OBJ, glTF, GLB or PLY");
 }
 
 TEST(MeshLibrary, HeldOutMeshesAreChosenByNameWhereverTheFolderIs) {
@@ -92,6 +94,25 @@ TEST(MeshLibrary, NamedMeshesHaveYUp) {
   MeshLibrary library(find_mesh_files({folder / ""}), {"classic"});
   EXPECT_LT(library.mesh(0)->lowest, -0.5F) << "the triangle stands";
   EXPECT_NEAR(library.mesh(1)->lowest, 0, 1e-6F) << "the triangle lies";
+}
+
+TEST(MeshLibrary, EveryFormatIsFoundAndGltfHasYUpByItself) {
+  const TemporaryFolder folder;
+  fill(folder, {"a.obj"});
+  write_file(folder / "b.glb", tracer::testing_glb::square_glb().bytes());
+  write_file(
+      folder / "c.PLY",
+      "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+      "element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 2 0\n3 0 1 2\n");
+  const auto files = find_mesh_files({folder / ""});
+  ASSERT_EQ(names_of(files), (std::vector<std::string>{"a.obj", "b.glb", "c.PLY"}));
+  MeshLibrary library(files, {});
+  EXPECT_EQ(library.mesh(1)->surfaces.size(), 2U);
+  EXPECT_LT(library.mesh(1)->lowest, -0.5F) << "the square stands";
+  EXPECT_NEAR(library.mesh(2)->lowest, 0, 1e-6F) << "the triangle lies";
+  write_file(folder / "d.stl", "solid");
+  EXPECT_SENTENCE(MeshLibrary(find_mesh_files({folder / "d.stl"}), {}).mesh(0),
+                  "d.stl: is not known as a mesh by its name, expected OBJ, glTF, GLB or PLY");
 }
 
 TEST(MeshLibrary, ServesSeveralThreads) {

@@ -120,10 +120,21 @@ bool has_colours(const std::vector<MeshMaterial>& materials) {
   return std::any_of(materials.begin(), materials.end(), differs);
 }
 
+/// White where a corner has no colour of its own.
+std::array<Vec3, 3> corner_colours(const MeshData& data, const MeshFace& face) {
+  std::array<Vec3, 3> colours;
+  for (size_t i = 0; i < 3; ++i) {
+    const int index = face.corners[i].colour;
+    colours[i] = index >= 0 ? data.colours[static_cast<size_t>(index)] : Vec3{1, 1, 1};
+  }
+  return colours;
+}
+
 }  // namespace
 
 size_t Mesh::bytes() const {
-  size_t total = tree.bytes() + surfaces.size() * sizeof(MeshSurface);
+  size_t total =
+      tree.bytes() + surfaces.size() * sizeof(MeshSurface) + colours.size() * sizeof(colours.front());
   for (const MeshMaterial& material : materials) total += material.texture ? material.texture->bytes() : 0;
   return total;
 }
@@ -136,6 +147,7 @@ std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& n
   std::vector<Triangle> triangles;
   std::vector<MeshSurface> surfaces;
   std::vector<LooseCorners> corners;
+  std::vector<std::array<Vec3, 3>> colours;
   std::set<std::array<Place, 3>> seen;
   float lowest = 1;
   for (const MeshFace& face : data.faces) {
@@ -170,15 +182,20 @@ std::shared_ptr<const Mesh> make_mesh(const MeshData& data, const std::string& n
     triangles.push_back(triangle);
     surfaces.push_back(surface);
     corners.push_back(loose);
+    if (!data.colours.empty()) colours.push_back(corner_colours(data, face));
   }
   LACT_CHECK(!triangles.empty(), "{}: no face of the mesh has an area", name);
   smooth_normals(triangles, corners, options.crease, surfaces);
   Bvh tree(triangles);
-  std::vector<MeshSurface> ordered;
-  ordered.reserve(surfaces.size());
-  for (const int32_t index : tree.order()) ordered.push_back(surfaces[static_cast<size_t>(index)]);
-  return std::make_shared<const Mesh>(
-      Mesh{std::move(ordered), data.materials, std::move(tree), lowest, has_colours(data.materials)});
+  auto mesh = std::make_shared<Mesh>(Mesh{{}, {}, data.materials, std::move(tree), lowest});
+  mesh->coloured = has_colours(data.materials) || !colours.empty();
+  mesh->surfaces.reserve(surfaces.size());
+  mesh->colours.reserve(colours.size());
+  for (const int32_t index : mesh->tree.order()) {
+    mesh->surfaces.push_back(surfaces[static_cast<size_t>(index)]);
+    if (!colours.empty()) mesh->colours.push_back(colours[static_cast<size_t>(index)]);
+  }
+  return mesh;
 }
 
 }  // namespace lact::data::tracer

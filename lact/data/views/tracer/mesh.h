@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,11 @@
 #include "lact/data/views/tracer/texture.h"
 
 namespace lact::data::tracer {
+
+enum class Up { kY, kZ };
+
+/// Vertices, and also triangles, of a file.
+inline constexpr size_t kMaxMeshItems = 20'000'000;
 
 struct MeshMaterial {
   std::string name;
@@ -21,6 +27,7 @@ struct MeshCorner {
   int position = -1;
   int texture = -1;  ///< -1: none
   int normal = -1;   ///< -1: none
+  int colour = -1;   ///< -1: none
 };
 
 struct MeshFace {
@@ -32,11 +39,11 @@ struct MeshData {
   std::vector<Vec<double>> positions;
   std::vector<std::array<float, 2>> texture_points;  ///< u to the right, v upwards
   std::vector<Vec3> normals;
+  std::vector<Vec3> colours;  ///< at corners; what the material shows is multiplied by them
   std::vector<MeshFace> faces;
   std::vector<MeshMaterial> materials;  ///< at least one
+  std::optional<Up> up;                 ///< where the format says which axis points up
 };
-
-enum class Up { kY, kZ };
 
 struct MeshOptions {
   Up up = Up::kZ;       ///< of the file; a mesh that is ready has z up
@@ -55,7 +62,8 @@ struct MeshSurface {
 
 /// In its own frame: the centre of the bounding box at the origin, the farthest vertex at distance 1, z up.
 struct Mesh {
-  std::vector<MeshSurface> surfaces;  ///< of the triangles, in the tree's order
+  std::vector<MeshSurface> surfaces;         ///< of the triangles, in the tree's order
+  std::vector<std::array<Vec3, 3>> colours;  ///< at the corners of the triangles; empty where there are none
   std::vector<MeshMaterial> materials;
   Bvh tree;
   float lowest = -1;      ///< smallest z

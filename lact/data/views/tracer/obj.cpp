@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxObjBytes = uint64_t{1} << 30;
 constexpr uint64_t kMaxMtlBytes = uint64_t{1} << 24;
-constexpr size_t kMaxObjItems = 20'000'000;  // vertices, and also triangles
 
 // The triangles of a face are a fan: their boxes lie over one another, and a ray would meet a share of all.
 constexpr int kMaxCorners = 1 << 16;
@@ -55,6 +54,16 @@ class ObjReader {
   void read_position() {
     limit(data_.positions.size(), "vertices");
     data_.positions.push_back({lines_.number("vertex"), lines_.number("vertex"), lines_.number("vertex")});
+    read_colour();
+  }
+
+  /// Three more numbers are a colour; one more is a weight, which says nothing here.
+  void read_colour() {
+    if (lines_.words_left(4) != 3) return;
+    data_.colours.resize(data_.positions.size() - 1, {1, 1, 1});
+    const auto share = [&] { return static_cast<float>(std::clamp(lines_.number("colour"), 0.0, 1.0)); };
+    data_.colours.push_back({share(), share(), share()});
+    data_.materials.front().colour = {1, 1, 1};
   }
 
   void read_texture_point() {
@@ -94,6 +103,7 @@ class ObjReader {
   MeshCorner corner_of(std::string_view word) {
     MeshCorner corner;
     corner.position = index_of(next_part(word), data_.positions.size(), "vertex");
+    if (static_cast<size_t>(corner.position) < data_.colours.size()) corner.colour = corner.position;
     if (const auto part = next_part(word); !part.empty()) {
       corner.texture = index_of(part, data_.texture_points.size(), "texture coordinate");
     }
@@ -125,7 +135,7 @@ class ObjReader {
   }
 
   void limit(size_t count, std::string_view what) {
-    if (count >= kMaxObjItems) lines_.mistake(fmt::format("more than {} {}", kMaxObjItems, what));
+    if (count >= kMaxMeshItems) lines_.mistake(fmt::format("more than {} {}", kMaxMeshItems, what));
   }
 
   void use_material() {
@@ -164,8 +174,7 @@ std::vector<MeshMaterial> read_mtl(const std::string& path, int64_t max_texels) 
   const std::string text = io::read_whole_file(path, kMaxMtlBytes);
   ObjLines lines(path, text);
   std::vector<MeshMaterial> materials;
-  std::map<std::string, std::shared_ptr<const TexturePyramid>> textures;
-  int64_t texels = 0;
+  TextureSet textures(max_texels);
   while (lines.next_line()) {
     const std::string_view keyword = lines.word();
     if (keyword == "newmtl")
@@ -182,16 +191,9 @@ std::vector<MeshMaterial> read_mtl(const std::string& path, int64_t max_texels) 
     if (name.empty()) lines.mistake("map_Kd names no file");
     // Options such as "-s 1 1 1" come first; a name with blanks is taken whole where there are none.
     if (name.front() == '-') name.remove_prefix(name.find_last_of(" \t") + 1);
-    auto& texture = textures[std::string(name)];
-    if (!texture) {
-      const io::ImageSize size = io::read_image_size(beside(path, name));
-      texels += size.height * size.width;
-      if (texels > max_texels)
-        lines.mistake(fmt::format("with {} the textures have {} pixels together, expected at most {}", name,
-                                  texels, max_texels));
-      texture = std::make_shared<const TexturePyramid>(read_texture(beside(path, name)));
-    }
-    material.texture = texture;
+    const std::string file = beside(path, name);
+    material.texture =
+        textures.get(file, file, [&] { return io::read_whole_file(file, io::kMaxImageFileBytes); });
   }
   return materials;
 }

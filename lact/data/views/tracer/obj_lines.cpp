@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -45,6 +46,16 @@ std::string_view ObjLines::word() {
   const std::string_view result = line_.substr(0, line_.find_first_of(kBlanks));
   line_.remove_prefix(result.size());
   return result;
+}
+
+int ObjLines::words_left(int most) const {
+  std::string_view rest = line_;
+  for (int words = 0;; ++words) {
+    const size_t first = rest.find_first_not_of(kBlanks);
+    if (words == most || first == std::string_view::npos) return words;
+    rest.remove_prefix(first);
+    rest.remove_prefix(std::min(rest.find_first_of(kBlanks), rest.size()));
+  }
 }
 
 std::string_view ObjLines::remainder() {

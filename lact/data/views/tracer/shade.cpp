@@ -59,6 +59,10 @@ void describe_mesh_surface(const Scene& scene, const SceneHit& hit, int index, c
     const float width = spread * hit.distance[index] / instance.scale / slant;
     colour = own.texture->sample(u, v, width * mesh_surface.texels_per_length);
   }
+  if (!instance.mesh->colours.empty()) {
+    const auto& corners = instance.mesh->colours[triangle];
+    colour = colour * (corners[0] * of_first + corners[1] * of_second + corners[2] * of_third);
+  }
   surface.albedo = clamped_colour(instance.recolour * colour);
 }
 

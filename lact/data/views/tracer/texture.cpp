@@ -5,6 +5,7 @@
 #include "lact/base/error.h"
 #include "lact/data/views/preprocess.h"
 #include "lact/io/image.h"
+#include "lact/io/regular_file.h"
 
 namespace lact::data::tracer {
 
@@ -88,11 +89,28 @@ size_t TexturePyramid::bytes() const {
   return total;
 }
 
-Texture read_texture(const std::string& path) {
-  const at::Tensor pixels = composite_on_white(io::read_image(path)).contiguous();
+Texture decode_texture(std::string_view bytes, const std::string& name) {
+  const at::Tensor pixels = composite_on_white(io::decode_image(bytes, name)).contiguous();
   Texture texture{static_cast<int>(pixels.size(1)), static_cast<int>(pixels.size(0)), {}};
   const auto* first = pixels.data_ptr<uint8_t>();
   texture.rgb.assign(first, first + pixels.numel());
+  return texture;
+}
+
+Texture read_texture(const std::string& path) {
+  return decode_texture(io::read_whole_file(path, io::kMaxImageFileBytes), path);
+}
+
+std::shared_ptr<const TexturePyramid> TextureSet::get(const std::string& key, const std::string& name,
+                                                      const std::function<std::string()>& bytes) {
+  auto& texture = known_[key];
+  if (texture) return texture;
+  const std::string file = bytes();
+  const io::ImageSize size = io::decode_image_size(file, name);
+  texels_ += size.height * size.width;
+  LACT_CHECK(texels_ <= max_texels_, "{}: with it the textures have {} pixels together, expected at most {}",
+             name, texels_, max_texels_);
+  texture = std::make_shared<const TexturePyramid>(decode_texture(file, name));
   return texture;
 }
 

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lact/data/views/tracer/vec.h"
@@ -33,7 +37,27 @@ class TexturePyramid {
   std::vector<Texture> levels_;
 };
 
-/// A PNG or JPEG file of at most 16384 x 16384 pixels; what is transparent becomes white.
+/// A PNG or JPEG picture of at most 16384 x 16384 pixels; what is transparent becomes white. `name` is what
+/// an error calls it.
+Texture decode_texture(std::string_view bytes, const std::string& name);
 Texture read_texture(const std::string& path);
+
+/// Textures of one mesh file, each decoded once.
+class TextureSet {
+ public:
+  /// Pixels of all of them together; they take about 4 bytes each.
+  static constexpr int64_t kMaxTexels = int64_t{1} << 29;
+
+  explicit TextureSet(int64_t max_texels = kMaxTexels) : max_texels_(max_texels) {}
+
+  /// `key` tells textures apart, `name` is what an error calls this one; `bytes` gives the picture's file
+  /// when it is not known yet.
+  std::shared_ptr<const TexturePyramid> get(const std::string& key, const std::string& name,
+                                            const std::function<std::string()>& bytes);
+
+ private:
+  int64_t max_texels_, texels_ = 0;
+  std::map<std::string, std::shared_ptr<const TexturePyramid>> known_;
+};
 
 }  // namespace lact::data::tracer

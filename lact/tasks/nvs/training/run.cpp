@@ -33,14 +33,28 @@ void Run::check() const {
   train::check_range("valid_scenes", valid_scenes, 0, 1 << 20);
   train::check_range("render_threads", render_threads, 1, 256);
   train::check_range("perceptual", loss.perceptual, 0, 1e6);
+  train::check_range("perceptual_from", loss.perceptual_from, 0, train::kMostSteps);
   photos.check();
-  for (const Stage& stage : stages) {
+  bool any_perceptual = false;
+  int64_t end = 0;
+  train::for_each_stage(stages, training.steps, [&](const Stage& stage, size_t number, int64_t steps) {
+    end += steps;
     LACT_CHECK(training.minutes == 0 || !(stage.rate || stage.warmup),
                "[train] a stage has a rate or warm-up of its own, but with minutes the rate falls with the "
                "clock");
     LACT_CHECK(stage.near == 0 || photos.photo_share < 1,
                "[train] near is {}, but it is for rendered scenes, and all scenes are photos", stage.near);
-  }
+    const bool perceptual = stage.perceptual.value_or(loss.perceptual) > 0;
+    any_perceptual = any_perceptual || perceptual;
+    LACT_CHECK(!perceptual || end <= loss.perceptual_from ||
+                   std::min(stage.size.height, stage.size.width) >= models::kLpipsSmallestSide,
+               "[train] stage {}: a perceptual loss is for pictures of at least {} pixels, but size is {}",
+               number, models::kLpipsSmallestSide, stage.size.text());
+  });
+  LACT_CHECK(loss.perceptual_from == 0 || any_perceptual,
+             "[train] perceptual_from is {}, but there is no perceptual loss: give it a weight by "
+             "--perceptual",
+             loss.perceptual_from);
 }
 
 void Run::make_paths_absolute() {

@@ -94,7 +94,8 @@ data::BatchShape TrainingTask::shape_of(int64_t batch) const {
 }
 
 double TrainingTask::perceptual_weight(int64_t batch) const {
-  return lpips_ ? stage_of(batch).perceptual.value_or(options_.loss.perceptual) : 0;
+  const bool begun = lpips_ && batch / options_.accumulate >= options_.loss.perceptual_from;
+  return begun ? stage_of(batch).perceptual.value_or(options_.loss.perceptual) : 0;
 }
 
 double TrainingTask::rate(const train::RateSchedule& run, int64_t step) const {

@@ -52,14 +52,17 @@ void check_stages(const std::vector<Stage>& stages, int64_t steps, int64_t patch
 
 struct LossOptions {
   double perceptual = 0;
+  int64_t perceptual_from = 0;
   std::string lpips;
   models::LpipsNetwork network = models::LpipsNetwork::squeeze;
 
   template <class Visitor>
   void visit(Visitor&& field) {
     field("perceptual", perceptual, "weight of the perceptual loss (LPIPS) beside the mean squared error");
+    field("perceptual_from", perceptual_from,
+          "steps before the perceptual loss begins; the authors: 5000, of weight 1 and network vgg");
     field("lpips", lpips, "folder of its weights");
-    field("network", network, "its network: squeeze or alex");
+    field("network", network, "its network: squeeze, alex or vgg");
   }
   bool operator==(const LossOptions&) const = default;
 };
@@ -107,6 +110,7 @@ class TrainingTask : public train::Task {
  private:
   const Stage& stage_of(int64_t batch) const;
   data::BatchShape shape_of(int64_t batch) const;
+  /// 0 until the perceptual loss begins.
   double perceptual_weight(int64_t batch) const;
   data::SceneBatch take(int64_t batch);
   /// Target views [B, T, 3, H, W] as the model sees them from the inputs.

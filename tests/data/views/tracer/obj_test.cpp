@@ -26,6 +26,24 @@ class TracerObj : public ::testing::Test {
   const std::string square_ = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n";
 };
 
+TEST_F(TracerObj, ColoursOfVerticesAreKept) {
+  const MeshData data =
+      read("v 0 0 0\nv 1 0 0 0.5\nv 1 1 0 1 0.5 -2\nv 0 1 0 0 0 1\nv 2 2 0\nf 1 2 3\nf 1 3 4\nf 3 4 5\n");
+  ASSERT_EQ(data.colours.size(), 4U);
+  const auto colour = [&](size_t face, size_t corner) {
+    const int index = data.faces[face].corners[corner].colour;
+    const Vec3 found = index < 0 ? Vec3{-1, -1, -1} : data.colours[static_cast<size_t>(index)];
+    return std::array<float, 3>{found.x, found.y, found.z};
+  };
+  EXPECT_EQ(colour(0, 1), (std::array<float, 3>{1, 1, 1}));  // the fourth number is a weight
+  EXPECT_EQ(colour(0, 2), (std::array<float, 3>{1, 0.5F, 0}));
+  EXPECT_EQ(colour(1, 2), (std::array<float, 3>{0, 0, 1}));
+  EXPECT_EQ(data.faces[2].corners[2].colour, -1);
+  EXPECT_EQ(data.materials[0].colour.x, 1);
+  EXPECT_TRUE(read(square_ + "f 1 2 3\n").colours.empty());
+  EXPECT_SENTENCE(read("v 1 1 0 1 red 2\n"), "line 1: colour has 'red', expected a number");
+}
+
 TEST_F(TracerObj, AllFormsOfIndicesAreRead) {
   const MeshData data = read(square_ +
                              "vt 0 0\nvt 1 0\nvt 1 1\nvn 0 0 1\n"
@@ -123,7 +141,7 @@ TEST_F(TracerObj, TexturesThatTakeTooMuchTogetherAreASentence) {
   write_file(folder_ / "m.mtl", library);
   EXPECT_EQ(read_mtl(folder_ / "m.mtl", 600).size(), 6U);
   EXPECT_SENTENCE(read_mtl(folder_ / "m.mtl", 599),
-                  "m.mtl: line 10: with c.png the textures have 600 pixels together, expected at most 599");
+                  "c.png: with it the textures have 600 pixels together, expected at most 599");
 }
 
 TEST_F(TracerObj, MistakesNameTheLine) {

@@ -210,6 +210,22 @@ TEST_F(TracerTexturedSquare, CanBeRecolouredAndIsSeenFromBehind) {
   expect_near(pixel(render(scene_, behind), 10, 5), {0, 0, 1}, 0.02F);
 }
 
+TEST_F(TracerTexturedSquare, ColoursAtCornersMultiplyTheTexture) {
+  // From red on the left to green on the right.
+  testing::write_file(folder_ / "model.obj",
+                      "mtllib model.mtl\nusemtl m\nv 0 -1 -1 1 0 0\nv 0 1 -1 0 1 0\nv 0 1 1 0 1 0\n"
+                      "v 0 -1 1 1 0 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3 4/4\n");
+  scene_.meshes[0].mesh = make_mesh(read_obj(folder_ / "model.obj"), "square");
+  const at::Tensor image = render(scene_, front_);
+  const Vec3 red = pixel(image, 5, 5), blue = pixel(image, 5, 10), white = pixel(image, 10, 10);
+  EXPECT_GT(red.x, 0.5F);
+  EXPECT_EQ(red.y + red.z, 0);
+  expect_near(blue, {0, 0, 0}, 1e-3F);
+  EXPECT_GT(white.y, white.x);
+  EXPECT_NEAR(white.x + white.y, 1, 0.02F);
+  EXPECT_NEAR(red.x, white.y, 0.02F);
+}
+
 TEST(TracerRender, IsTheSameEveryTimeAndFinerGridsAgree) {
   const Scene scene = random_scene(17);
   const Camera camera = random_cameras(3, 1, 32, 48)[0];

@@ -12,6 +12,7 @@
 #include "lact/models/nvs/folder.h"
 #include "lact/tasks/nvs/training/run.h"
 #include "support/errors.h"
+#include "support/random_alexnet.h"
 #include "support/temporary_folder.h"
 
 namespace lact::tasks::nvs {
@@ -230,11 +231,55 @@ TEST(NvsTraining, StagesAreReadAsWords) {
 
 TEST(NvsTraining, APerceptualLossNeedsItsWeights) {
   TrainingRun run = toy_run();
+  run.stages = {{.size = 32, .inputs = 2, .targets = 1, .scenes = 1}};
   run.loss.perceptual = 0.5;
   TemporaryFolder folder;
   EXPECT_THAT(sentence_of<Error>([&] { train::start_run(run, {.folder = folder / "run"}); }),
               HasSubstr("--lpips"));
   EXPECT_FALSE(std::filesystem::exists(folder / "run/run.json"));
+}
+
+TEST(NvsTraining, ThePerceptualLossBeginsAtItsStep) {
+  const testing::RandomAlexNet net;
+  const std::vector<Stage> stages = {{.size = 32, .inputs = 2, .targets = 1, .scenes = 1}};
+  const auto task_with = [&](const LossOptions& loss) {
+    at::manual_seed(3);
+    TaskOptions options;
+    options.stages = stages;
+    options.accumulate = 2;
+    options.loss = loss;
+    const auto source =
+        std::make_shared<data::SceneSource>(data::SceneSourceConfig(), data::ScenePart::kTrain);
+    return std::make_shared<TrainingTask>(std::make_shared<models::NvsModel>(toy_nvs()), source, source,
+                                          options);
+  };
+  const auto plain = task_with({}), late = task_with({.perceptual = 0.5,
+                                                      .perceptual_from = 1,
+                                                      .lpips = net.folder / "",
+                                                      .network = models::LpipsNetwork::alex});
+  // Two batches of a step: the first step has none of it.
+  for (const int64_t batch : {0, 1}) {
+    EXPECT_EQ(late->loss(batch).item<float>(), plain->loss(batch).item<float>());
+    EXPECT_THAT(late->loss_text(1), ::testing::StartsWith("PSNR"));
+  }
+  const double more = late->loss(2).item<double>() - plain->loss(2).item<double>();
+  EXPECT_GT(more, 1e-4);
+  EXPECT_THAT(late->loss_text(1), ::testing::StartsWith("loss 1.0000, PSNR"));
+  LossOptions twice = {.perceptual = 1, .lpips = net.folder / "", .network = models::LpipsNetwork::alex};
+  EXPECT_NEAR(task_with(twice)->loss(2).item<double>() - plain->loss(2).item<double>(), 2 * more, 1e-5);
+}
+
+TEST(NvsTraining, APerceptualLossThatCannotBeginIsRefusedAtTheStart) {
+  TrainingRun run = toy_run();
+  run.loss = {.perceptual = 1, .perceptual_from = 3, .lpips = "weights"};
+  EXPECT_SENTENCE(run.check(),
+                  "stage 2: a perceptual loss is for pictures of at least 32 pixels, but size is 24");
+  run.stages[1].size = 32;
+  EXPECT_NO_THROW(run.check());  // the first stage, of 16 pixels, is over by then
+  run.loss.perceptual_from = -1;
+  EXPECT_SENTENCE(run.check(), "perceptual_from is -1, expected 0 to");
+  run.loss = {.perceptual_from = 3};
+  EXPECT_SENTENCE(run.check(), "perceptual_from is 3, but there is no perceptual loss");
 }
 
 }  // namespace
