@@ -63,7 +63,7 @@ tasks::nvs::Run toy_nvs_run() {
   run.model.lact = models::nvs_memory(2);
   run.model.lact.memory.num_heads = 2;
   run.model.feed_forward.hidden_dim = 32;
-  run.stages = {{.steps = 0, .size = 16, .inputs = 3, .targets = 2, .scenes = 1}};
+  run.stages = {{.steps = 0, .size = {16, 16}, .inputs = 3, .targets = 2, .scenes = 1}};
   run.precision = ops::Precision::f32;
   run.valid_scenes = 0;
   return run;

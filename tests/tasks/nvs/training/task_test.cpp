@@ -231,7 +231,7 @@ TEST(NvsTraining, StagesAreReadAsWords) {
 
 TEST(NvsTraining, APerceptualLossNeedsItsWeights) {
   TrainingRun run = toy_run();
-  run.stages = {{.size = 32, .inputs = 2, .targets = 1, .scenes = 1}};
+  run.stages = {{.size = {32, 32}, .inputs = 2, .targets = 1, .scenes = 1}};
   run.loss.perceptual = 0.5;
   TemporaryFolder folder;
   EXPECT_THAT(sentence_of<Error>([&] { train::start_run(run, {.folder = folder / "run"}); }),
@@ -241,15 +241,15 @@ TEST(NvsTraining, APerceptualLossNeedsItsWeights) {
 
 TEST(NvsTraining, ThePerceptualLossBeginsAtItsStep) {
   const testing::RandomAlexNet net;
-  const std::vector<Stage> stages = {{.size = 32, .inputs = 2, .targets = 1, .scenes = 1}};
+  const std::vector<Stage> stages = {{.size = {32, 32}, .inputs = 2, .targets = 1, .scenes = 1}};
   const auto task_with = [&](const LossOptions& loss) {
     at::manual_seed(3);
     TaskOptions options;
     options.stages = stages;
     options.accumulate = 2;
     options.loss = loss;
-    const auto source =
-        std::make_shared<data::SceneSource>(data::SceneSourceConfig(), data::ScenePart::kTrain);
+    const auto source = std::make_shared<data::ViewSource>(data::SceneSourceConfig(), data::PhotoConfig(),
+                                                           data::FrameChoice::given, data::ScenePart::kTrain);
     return std::make_shared<TrainingTask>(std::make_shared<models::NvsModel>(toy_nvs()), source, source,
                                           options);
   };
@@ -274,7 +274,7 @@ TEST(NvsTraining, APerceptualLossThatCannotBeginIsRefusedAtTheStart) {
   run.loss = {.perceptual = 1, .perceptual_from = 3, .lpips = "weights"};
   EXPECT_SENTENCE(run.check(),
                   "stage 2: a perceptual loss is for pictures of at least 32 pixels, but size is 24");
-  run.stages[1].size = 32;
+  run.stages[1].size = {32, 32};
   EXPECT_NO_THROW(run.check());  // the first stage, of 16 pixels, is over by then
   run.loss.perceptual_from = -1;
   EXPECT_SENTENCE(run.check(), "perceptual_from is -1, expected 0 to");
