@@ -183,6 +183,8 @@ TEST_F(TracerGltf, MistakesNameTheField) {
   };
   EXPECT_SENTENCE(read(spoiled("/bufferViews/1/byteLength", 1000)),
                   "bufferViews.1 has 1000 bytes from byte 48 on, but buffer 0 has 60");
+  EXPECT_SENTENCE(read(spoiled("/bufferViews/1/byteLength", 48)),
+                  "bufferViews.1 has 48 bytes from byte 48 on, but buffer 0 has 60");
   EXPECT_SENTENCE(read(spoiled("/bufferViews/1/buffer", 7)), "bufferViews.1 is of buffer 7, but there are 1");
   EXPECT_SENTENCE(read(spoiled("/bufferViews/0/byteOffset", -4)), "bufferViews.0.byteOffset is -4");
   EXPECT_SENTENCE(read(spoiled("/accessors/0/count", 5)), "POSITION, accessor 0, has 5 items of 12 bytes");
