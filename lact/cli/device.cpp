@@ -7,6 +7,7 @@
 
 #include "lact/base/error.h"
 #include "lact/ops/dispatch/device.h"
+#include "lact/parallel/environment.h"
 
 namespace lact::cli {
 
@@ -40,7 +41,13 @@ c10::Device device_named(const std::string& name) {
                                        : device->is_cpu() || at::hasMPS();
   LACT_CHECK(there && (device->is_cuda() || device->index() <= 0),
              "--device is {}, but this build of LibTorch has {} on this machine", name, available_devices());
-  return device->is_cpu() ? c10::Device(c10::kCPU) : *device;
+  if (device->is_cpu()) return c10::Device(c10::kCPU);
+  return own_device(*device, parallel::environment_of_process().local_rank, cuda_devices());
+}
+
+c10::Device own_device(c10::Device device, int64_t local_rank, int64_t devices) {
+  if (!device.is_cuda() || device.has_index() || devices == 0) return device;
+  return c10::Device(c10::kCUDA, c10::DeviceIndex(local_rank % devices));
 }
 
 void needs_processor(const char* verb) {

@@ -7,6 +7,7 @@
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/options.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/train/memory_needed.h"
 #include "lact/train/trainer.h"
 
@@ -69,6 +70,9 @@ void check_ranks(Task& task, const TrainOptions& options, const RunOptions& run,
 
 std::shared_ptr<LentParameters> lent_parameters(const RunOptions& run) {
   if (run.shard != parallel::Shard::parameters || run.world.alone()) return nullptr;
+  LACT_CHECK(ops::compute_device().is_cpu(),
+             "[train] --shard parameters lends weights between processors, but --device is {}",
+             ops::compute_device().str());
   return std::make_shared<LentParameters>(run.world.all);
 }
 

@@ -18,6 +18,15 @@ TEST(DeviceOption, TheProcessorIsAlwaysThere) {
   EXPECT_EQ(run_program("--device cpu info lm_760m_full").exit_code, 0);
 }
 
+TEST(DeviceOption, ProcessesOfOneMachineHaveAGpuEach) {
+  const c10::Device any("cuda"), third("cuda:2"), processor("cpu");
+  EXPECT_EQ(cli::own_device(any, 0, 4), c10::Device("cuda:0"));
+  EXPECT_EQ(cli::own_device(any, 3, 4), c10::Device("cuda:3"));
+  EXPECT_EQ(cli::own_device(any, 5, 4), c10::Device("cuda:1"));
+  EXPECT_EQ(cli::own_device(third, 1, 4), third);
+  EXPECT_EQ(cli::own_device(processor, 1, 4), processor);
+}
+
 TEST(DeviceOption, OtherWordsAreRefused) {
   // meta is a device of LibTorch, but nothing that a program could compute on.
   for (const std::string name : {"gpu", "meta", "cuda:", "cuda:x", "xla"}) {

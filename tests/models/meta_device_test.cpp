@@ -11,6 +11,8 @@
 
 #include "lact/base/options.h"
 #include "lact/models/lm/loss.h"
+#include "lact/models/umt5/encoder.h"
+#include "lact/models/vae/model.h"
 #include "lact/models/video/loss.h"
 #include "lact/ops/dispatch/paths.h"
 #include "support/tiny_lm.h"
@@ -114,6 +116,23 @@ at::Tensor& logical_or_shape(const at::Tensor& x, const at::Tensor& y, at::Tenso
   return out;
 }
 at::Tensor solve_shape(const at::Tensor&, const at::Tensor& b, bool, bool, bool) { return at::empty_like(b); }
+at::Tensor convolution_shape(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>&,
+                             at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                             bool transposed, at::IntArrayRef, int64_t) {
+  TORCH_CHECK(!transposed);
+  std::vector<int64_t> sizes = {x.size(0), weight.size(0)};
+  for (int64_t i = 0; i + 2 < x.dim(); ++i) {
+    const auto d = size_t(i);
+    const int64_t reach = dilation[d] * (weight.size(i + 2) - 1) + 1;
+    sizes.push_back((x.size(i + 2) + 2 * padding[d] - reach) / stride[d] + 1);
+  }
+  return at::empty(sizes, x.options());
+}
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_gradient_shapes(
+    const at::Tensor&, const at::Tensor& x, const at::Tensor& weight, at::IntArrayRef, at::IntArrayRef,
+    at::IntArrayRef, bool, at::IntArrayRef, int64_t, std::array<bool, 3>) {
+  return {at::empty_like(x), at::empty_like(weight), at::empty({weight.size(0)}, weight.options())};
+}
 
 TORCH_LIBRARY_IMPL(aten, Meta, library) {
   const auto missing = [](const char* name, const char* overload) {
@@ -129,6 +148,8 @@ TORCH_LIBRARY_IMPL(aten, Meta, library) {
   if (missing("log_sigmoid_forward", "")) library.impl("log_sigmoid_forward", &log_sigmoid_shapes);
   if (missing("log_sigmoid_backward", "")) library.impl("log_sigmoid_backward", &log_sigmoid_gradient_shape);
   if (missing("where", "self")) library.impl("where.self", &where_shape);
+  library.impl("convolution_overrideable", &convolution_shape);
+  library.impl("convolution_backward_overrideable", &convolution_gradient_shapes);
   if (missing("linalg_solve_triangular", "")) library.impl("linalg_solve_triangular", &solve_shape);
 }
 
@@ -260,6 +281,32 @@ TEST_P(MetaDevice, EveryVideoModelRunsThere) {
       model->write(*state, chunk, clip.text);
     }
   }
+}
+
+TEST_P(MetaDevice, TheTextEncoderRunsThere) {
+  models::Umt5Config config;
+  config.vocabulary = 64;
+  config.model_dim = 16;
+  config.attention_dim = 24;
+  config.hidden_dim = 20;
+  config.num_heads = 3;
+  config.num_layers = 2;
+  const auto model = make_on_meta<models::Umt5Encoder>(config);
+  const at::Tensor ids = on_meta(testing::random_ids(2, 9));
+  const Watch strict(Mode::strict);
+  const at::Tensor tokens = model->forward(ids, at::ones_like(ids));
+  EXPECT_EQ(tokens.sizes(), at::IntArrayRef({2, 9, 16}));
+  expect_gradients(*model, tokens.mean());
+}
+
+TEST_P(MetaDevice, TheVideoCodecRunsThere) {
+  const auto model = make_on_meta<models::Vae>(models::vae_tiny());
+  const at::Tensor clip = at::empty({1, 3, 5, 16, 8}, c10::Device(c10::kMeta));
+  const Watch strict(Mode::strict);
+  const auto moments = model->encode(clip);
+  const at::Tensor again = model->decode(moments.mean);
+  EXPECT_EQ(again.sizes(), clip.sizes());
+  expect_gradients(*model, again.mean() + moments.log_variance.mean());
 }
 
 }  // namespace lact

@@ -8,6 +8,7 @@
 #include "lact/models/common/config_checks.h"
 #include "lact/nn/init.h"
 #include "lact/ops/activations/activations.h"
+#include "lact/ops/dispatch/device.h"
 #include "lact/ops/dispatch/dtypes.h"
 #include "lact/ops/linear/linear.h"
 #include "lact/ops/norms/norms.h"
@@ -138,9 +139,11 @@ at::Tensor Umt5Encoder::forward(const at::Tensor& ids, const at::Tensor& mask) c
   LACT_CHECK(ids.dim() == 2 && ids.numel() > 0 && ids.scalar_type() == at::kLong,
              "[umt5] ids have shape {} and dtype {}, expected [batch, tokens] of int64", ids.sizes().vec(),
              toString(ids.scalar_type()));
-  const int64_t low = ids.min().item<int64_t>(), high = ids.max().item<int64_t>();
-  LACT_CHECK(low >= 0 && high < config_.vocabulary, "[umt5] token {}, expected 0 to {}", low < 0 ? low : high,
-             config_.vocabulary - 1);
+  if (ops::has_values(ids)) {
+    const int64_t low = ids.min().item<int64_t>(), high = ids.max().item<int64_t>();
+    LACT_CHECK(low >= 0 && high < config_.vocabulary, "[umt5] token {}, expected 0 to {}",
+               low < 0 ? low : high, config_.vocabulary - 1);
+  }
   LACT_CHECK(!mask.defined() || mask.sizes() == ids.sizes(), "[umt5] the mask has shape {}, expected {}",
              mask.sizes().vec(), ids.sizes().vec());
   const int64_t length = ids.size(1);

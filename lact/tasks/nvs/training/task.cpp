@@ -161,8 +161,11 @@ at::Tensor TrainingTask::loss(int64_t number) {
 }
 
 std::string TrainingTask::loss_text(double loss) const {
-  const std::string psnr = fmt::format("PSNR {:.2f} dB", -10 * std::log10(std::max(last_mse_, 1e-12)));
-  return perceptual_weight(last_batch_) > 0 ? fmt::format("loss {:.4f}, {}", loss, psnr) : psnr;
+  // Alone, the error is the loss of all batches of the step and of all ranks.
+  const bool perceptual = perceptual_weight(last_batch_) > 0;
+  const double mse = perceptual ? last_mse_ : loss;
+  const std::string psnr = fmt::format("PSNR {:.2f} dB", -10 * std::log10(std::max(mse, 1e-12)));
+  return perceptual ? fmt::format("loss {:.4f}, {}", loss, psnr) : psnr;
 }
 
 int64_t TrainingTask::tokens_of_batch(int64_t batch) const {
