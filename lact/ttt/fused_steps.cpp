@@ -17,17 +17,33 @@ at::Tensor sum_over(const at::Tensor& beta, Range tokens) {
   return flat(beta.narrow(2, tokens.begin, tokens.size())).sum(1).view({-1});
 }
 
-/// The chunk's direction and mean momentum, of all ranks' tokens; `count` becomes the number of these.
-at::Tensor add_up(PerMatrix& direction, const Tensors& in, const Tape& tape, Range tokens, double& count) {
-  count = double(tokens.size());
-  at::Tensor momentum = in.beta.defined() ? sum_over(in.beta, tokens).to(at::kFloat) : at::Tensor();
-  if (!tape.context.alone()) {
-    const at::Tensor all = packed(direction, momentum, count);
-    tape.context.sum(all, kSumOfDirections);
-    count = unpack(all, direction, momentum);
+/// The sum of a chunk's direction over the ranks' tokens, and its mean momentum, on their way.
+class DirectionSum {
+ public:
+  DirectionSum(PerMatrix& direction, const Tensors& in, const Tape& tape, Range tokens)
+      : direction_(direction), count_(double(tokens.size())) {
+    if (in.beta.defined()) momentum_ = sum_over(in.beta, tokens).to(at::kFloat);
+    if (tape.context.alone()) return;
+    all_ = packed(direction, momentum_, count_);
+    wait_ = tape.context.begin_sum(all_, kSumOfDirections);
   }
-  return momentum.defined() ? momentum / count : momentum;
-}
+
+  /// The mean momentum; `count` becomes the number of tokens of all ranks.
+  at::Tensor arrive(double& count) {
+    if (wait_) {
+      wait_();
+      count_ = unpack(all_, direction_, momentum_);
+    }
+    count = count_;
+    return momentum_.defined() ? momentum_ / count : momentum_;
+  }
+
+ private:
+  PerMatrix& direction_;
+  at::Tensor momentum_, all_;
+  double count_;
+  parallel::Transport::Wait wait_;
+};
 
 /// v - f(k) for the chunk's tokens, in a tensor like v.
 at::Tensor residual_of(const Tensors& in, Tape& tape, ChunkStep& chunk) {
@@ -132,12 +148,21 @@ at::Tensor run_forward(const Tensors& in, Tape& tape, FlatMemory& memory) {
       for (const auto& weight : memory.weights) direction.push_back(at::zeros_like(weight));
       if (tape.residual) written.v = HeadTokens(residual_of(in, tape, chunk));
     }
-    if (!chunk.read.empty() || !chunk.written.empty()) {
-      chunk.kept = tape.passes->forward(chunk.read.empty() ? nullptr : &read,
-                                        chunk.written.empty() ? nullptr : &written, direction, tape.keep);
+    const ReadChunk* reads = chunk.read.empty() ? nullptr : &read;
+    const WrittenChunk* writes = chunk.written.empty() ? nullptr : &written;
+    // A rank reads while its directions travel to the others.
+    const bool travels = chunk.writes && !tape.context.alone();
+    if (travels) {
+      if (writes != nullptr)
+        chunk.kept.written = tape.passes->forward(nullptr, writes, direction, tape.keep).written;
+    } else if (reads != nullptr || writes != nullptr) {
+      chunk.kept = tape.passes->forward(reads, writes, direction, tape.keep);
     }
     if (!chunk.writes) continue;
-    const at::Tensor decay = add_up(direction, in, tape, chunk.written, chunk.tokens);
+    DirectionSum sum(direction, in, tape, chunk.written);
+    if (travels && reads != nullptr)
+      chunk.kept.read = tape.passes->forward(reads, nullptr, {}, tape.keep).read;
+    const at::Tensor decay = sum.arrive(chunk.tokens);
     UpdateTape update = step(memory, tape.rule, direction, decay, tape.precision);
     ++version;
     if (!tape.needs_gradient) continue;
@@ -163,14 +188,23 @@ void run_backward(const Tensors& in, Tape& tape, const at::Tensor& out_gradient,
     if (loaded != version) tape.passes->load(tape.versions[version]), loaded = version;
     fill_missing(memory.weights, tape.versions[version]);
   };
+  const auto read_backward = [&](ChunkStep& chunk) {
+    if (chunk.read.empty() || !out_gradient.defined()) return;
+    load(chunk.version);
+    read.tokens = read_gradients.tokens = chunk.read;
+    tape.passes->apply_backward(read, chunk.kept.read, read_gradients, memory.weights);
+  };
   for (auto chunk = tape.steps.rbegin(); chunk != tape.steps.rend(); ++chunk) {
+    const bool travels = chunk->writes && !tape.context.alone();
     if (chunk->writes) {
       if (!tape.context.alone()) fill_missing(memory.weights, chunk->update.weights);
       auto [direction, decay] = step_backward(memory, tape.rule, chunk->update, tape.precision);
-      if (!tape.context.alone()) {
+      if (travels) {
         // Each rank has the gradient of what its own tokens read.
         const at::Tensor all = packed(direction, decay, 0);
-        tape.context.sum(all, kSumOfGradients);
+        const auto wait = tape.context.begin_sum(all, kSumOfGradients);
+        read_backward(*chunk);
+        wait();
         unpack(all, direction, decay);
       }
       if (direction.empty()) {
@@ -194,11 +228,7 @@ void run_backward(const Tensors& in, Tape& tape, const at::Tensor& out_gradient,
             .add_((decay / chunk->tokens).unsqueeze(1).expand({-1, chunk->written.size()}));
       }
     }
-    if (!chunk->read.empty() && out_gradient.defined()) {
-      load(chunk->version);
-      read.tokens = read_gradients.tokens = chunk->read;
-      tape.passes->apply_backward(read, chunk->kept.read, read_gradients, memory.weights);
-    }
+    if (!travels) read_backward(*chunk);
     chunk->kept = {};
     chunk->update = {};
   }
