@@ -15,6 +15,7 @@
 #include "lact/data/views/holdout.h"
 #include "lact/data/views/load_views.h"
 #include "lact/data/views/scene_stream.h"
+#include "lact/io/image_size.h"
 
 namespace lact::data {
 
@@ -26,6 +27,8 @@ struct PhotoConfig {
   std::vector<std::string> photo_holdout_names;
   int64_t photo_every = 0;
   int64_t photo_cache = 1024;
+  double zoom = 0;
+  double turn = 0;
   CaptureOptions reading;
 
   template <class Visitor>
@@ -46,6 +49,12 @@ struct PhotoConfig {
           "every n-th photo of each capture, from the first on, is never trained on: validation has to guess "
           "them where no capture is held out; 0: none");
     field("photo_cache", photo_cache, "megabytes of decoded and resized photos that are kept in memory");
+    field("zoom", zoom,
+          "training shows parts of photos: up to so much larger, at random places; 0.5 is 1 to 1.5 times, 0 "
+          "shows them whole");
+    field("turn", turn,
+          "training turns each scene about its vertical by up to so many degrees, so that the model looks at "
+          "the inputs instead of learning places by heart");
     field("reading", reading, "how camera files are read");
   }
 
@@ -85,12 +94,15 @@ class PhotoSource {
   Scene read_scene(const NamedPath& file, const CaptureOptions& reading) const;
   /// Inputs first.
   std::vector<int64_t> draw_photos(const Scene& scene, Random& random, int64_t inputs, int64_t views) const;
-  std::shared_ptr<const SizedView> picture(int64_t scene, int64_t view, const BatchShape& shape) const;
+  std::shared_ptr<const SizedView> picture(int64_t scene, int64_t view, io::ImageSize size) const;
+  /// The whole photo, or with zoom a part of it.
+  SizedView shown_part(int64_t scene, int64_t view, const BatchShape& shape, Random& random) const;
 
   CountRange stretch_;
   FrameChoice frame_;
-  int64_t every_;  ///< photos of which one is guessed; 0: all may be
-  bool guesses_;   ///< those instead of training on the others
+  int64_t every_;               ///< photos of which one is guessed; 0: all may be
+  bool guesses_;                ///< those instead of training on the others
+  double zoom_ = 0, turn_ = 0;  ///< of training
   std::vector<Scene> scenes_;
   mutable SharedLru<PictureKey, SizedView> pictures_;
 };

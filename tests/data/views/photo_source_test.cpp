@@ -167,6 +167,57 @@ TEST_F(PhotoSourceTest, TheCacheChangesNothingButTheMemory) {
   EXPECT_LE(large.cached_bytes(), 24u * (3 * kPhotoHeight * kPhotoWidth + sizeof(SizedView)));
 }
 
+TEST_F(PhotoSourceTest, PartsOfPhotosHaveTheCamerasThatSeeThem) {
+  constexpr uint64_t kScene = 3;
+  write_photo_folder(folder_ / "large", 6, 64, 128, kScene);
+  config_.photos = {folder_ / "large"};
+  config_.zoom = 1;
+  const PhotoSource source(config_, ScenePart::kTrain, FrameChoice::given);
+  const BatchShape small = {.scenes = 1, .views = 4, .height = 32, .width = 64, .inputs = 2};
+  const at::Tensor images = at::empty({4, 3, 32, 64}), again = at::empty_like(images);
+  std::set<double> widths;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    const auto cameras = source.draw(seed, small, kNeverStop, images.data_ptr<float>());
+    // The scene as these cameras see it.
+    const auto seen = tracer::render_views(tracer::random_scene(kScene), cameras);
+    const auto wrong =
+        tracer::render_views(tracer::random_scene(kScene), {cameras[1], cameras[0], cameras[3], cameras[2]});
+    const auto error = [&](const PosedImages& views) {
+      return (at::stack(views.images) - images).square().mean().item<double>();
+    };
+    EXPECT_LT(error(seen), 4e-3);
+    EXPECT_GT(error(wrong), 4 * error(seen));
+    for (const Camera& camera : cameras) widths.insert(camera.fx);
+    source.draw(seed, small, kNeverStop, again.data_ptr<float>());
+    EXPECT_TRUE(again.equal(images)) << "of the seed alone";
+  }
+  EXPECT_GT(*widths.rbegin() / *widths.begin(), 1.3);
+  // Validation sees whole photos.
+  config_.photo_every = 3;
+  const PhotoSource valid(config_, ScenePart::kHoldout, FrameChoice::given);
+  const auto whole = valid.draw(1, small, kNeverStop, images.data_ptr<float>());
+  for (const Camera& camera : whole) EXPECT_NEAR(camera.cx, 32, 1e-6);
+}
+
+TEST_F(PhotoSourceTest, ATurnedSceneIsTheSameSceneFromTheSameSides) {
+  const PhotoSource plain(config_, ScenePart::kTrain, FrameChoice::object);
+  config_.turn = 180;
+  const PhotoSource turned(config_, ScenePart::kTrain, FrameChoice::object);
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    const Drawn before = draw(plain, seed, shape(3, 2)), after = draw(turned, seed, shape(3, 2));
+    ASSERT_EQ(before.photos, after.photos);
+    const auto between = [](const Drawn& drawn) {
+      return at::matmul(camera_to_world_of(drawn.cameras)[0].inverse(), camera_to_world_of(drawn.cameras));
+    };
+    EXPECT_LT((between(before) - between(after)).abs().max().item<double>(), 1e-4);
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_NEAR(before.cameras[i].camera_to_world[2][3], after.cameras[i].camera_to_world[2][3], 1e-6);
+    }
+    EXPECT_GT(std::abs(before.cameras[0].camera_to_world[0][3] - after.cameras[0].camera_to_world[0][3]),
+              1e-3);
+  }
+}
+
 TEST_F(PhotoSourceTest, WhatCannotWorkIsSaid) {
   const PhotoSource source(config_, ScenePart::kTrain, FrameChoice::given);
   source.check_counts(8, 4);
@@ -178,6 +229,10 @@ TEST_F(PhotoSourceTest, WhatCannotWorkIsSaid) {
                   "has 9 photos that are not held out");
   config_.photo_every = 1;
   EXPECT_SENTENCE(config_.check(), "photo_every is 1");
+  config_.photo_every = 0, config_.zoom = -1;
+  EXPECT_SENTENCE(config_.check(), "zoom is -1");
+  config_.zoom = 0, config_.turn = 200;
+  EXPECT_SENTENCE(config_.check(), "turn is 200");
   config_ = PhotoConfig();
   config_.photo_share = 0.5;
   EXPECT_SENTENCE(config_.check(), "no photos are given");
