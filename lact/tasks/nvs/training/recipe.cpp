@@ -54,6 +54,7 @@ std::vector<std::string> scale_run(Run& run, const RecipeScale& scale) {
   if (scale.steps != 1) {
     change("warm-up", training.warmup, scale.steps);
     change("steps", training.steps, scale.steps);
+    change("steps before the perceptual loss", run.loss.perceptual_from, scale.steps);
     int64_t left = training.steps;
     for (size_t i = 0; i < run.stages.size(); ++i) {
       Stage& stage = run.stages[i];

@@ -49,6 +49,7 @@ TEST(Recipe, ScenesHaveThePapersTokens) {
   EXPECT_NEAR(tokens.at(128), 1500 + 100, 2);  // squares, then 128 x 72
   for (const int64_t width : {256, 512, 960}) EXPECT_NEAR(tokens.at(width), 100, 1) << width;
   EXPECT_EQ(run.frame, data::FrameChoice::mean_pose);
+  EXPECT_EQ(run.loss.perceptual_from, 5000);
 }
 
 TEST(Recipe, IsScaledAndSaysSo) {
@@ -60,19 +61,20 @@ TEST(Recipe, IsScaledAndSaysSo) {
   run.check();
   EXPECT_EQ(run.training.steps, 223);
   EXPECT_EQ(run.training.warmup, 4);
-  EXPECT_EQ(run.stages[0].steps, 5);
-  EXPECT_EQ(run.stages[1].steps, 174);
-  EXPECT_EQ(*run.stages[2].warmup, 1);
+  EXPECT_EQ(run.loss.perceptual_from, 5);
+  EXPECT_EQ(run.stages[0].steps, 179);
+  EXPECT_EQ(run.stages[1].steps, 11);
+  EXPECT_EQ(*run.stages[1].warmup, 1);
   EXPECT_EQ(run.training.rate, whole.training.rate);
   EXPECT_EQ(run.training.accumulate, 1);
   EXPECT_EQ(run.stages[0].scenes, 8);
-  EXPECT_EQ(run.stages[5].scenes, 1) << "8 of them a step, and at least one";
+  EXPECT_EQ(run.stages[4].scenes, 1) << "8 of them a step, and at least one";
   const auto said = [&](const std::string& text) {
     return std::find(changes.begin(), changes.end(), text) != changes.end();
   };
   EXPECT_TRUE(said("steps: 223 instead of 222750"));
   EXPECT_TRUE(said("stage 1, scenes of a step: 8 instead of 512"));
-  EXPECT_TRUE(said("stage 6, scenes of a step: 1 instead of 8"));
+  EXPECT_TRUE(said("stage 5, scenes of a step: 1 instead of 8"));
 }
 
 TEST(Recipe, WhatItSaysWrongIsNamed) {
@@ -88,7 +90,7 @@ TEST(Recipe, WhatItSaysWrongIsNamed) {
   EXPECT_SENTENCE(apply(R"({"model": "lm_tiny"})"), "no view-synthesis model");
   EXPECT_SENTENCE(apply(R"({"stages": [{"size": "8y8"}]})"), "\"8y8\" is not a size");
   TrainingRun run = run_of("nvs_scenes.json");
-  EXPECT_SENTENCE(scale_run(run, {.steps = 1e-6}), "too few for 6 stages");
+  EXPECT_SENTENCE(scale_run(run, {.steps = 1e-6}), "too few for 5 stages");
 }
 
 }  // namespace

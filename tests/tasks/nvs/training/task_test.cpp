@@ -242,10 +242,11 @@ TEST(NvsTraining, APerceptualLossNeedsItsWeights) {
 TEST(NvsTraining, ThePerceptualLossBeginsAtItsStep) {
   const testing::RandomAlexNet net;
   const std::vector<Stage> stages = {{.size = {32, 32}, .inputs = 2, .targets = 1, .scenes = 1}};
-  const auto task_with = [&](const LossOptions& loss) {
+  const auto task_with = [&](const LossOptions& loss, std::optional<double> of_stage = {}) {
     at::manual_seed(3);
     TaskOptions options;
     options.stages = stages;
+    options.stages[0].perceptual = of_stage;
     options.accumulate = 2;
     options.loss = loss;
     const auto source = std::make_shared<data::ViewSource>(data::SceneSourceConfig(), data::PhotoConfig(),
@@ -267,6 +268,9 @@ TEST(NvsTraining, ThePerceptualLossBeginsAtItsStep) {
   EXPECT_THAT(late->loss_text(1), ::testing::StartsWith("loss 1.0000, PSNR"));
   LossOptions twice = {.perceptual = 1, .lpips = net.folder / "", .network = models::LpipsNetwork::alex};
   EXPECT_NEAR(task_with(twice)->loss(2).item<double>() - plain->loss(2).item<double>(), 2 * more, 1e-5);
+  // A stage may have a weight of its own.
+  EXPECT_NEAR(task_with(twice, 0.5)->loss(2).item<double>() - plain->loss(2).item<double>(), more, 1e-5);
+  EXPECT_EQ(task_with(twice, 0)->loss(2).item<float>(), plain->loss(2).item<float>());
 }
 
 TEST(NvsTraining, APerceptualLossThatCannotBeginIsRefusedAtTheStart) {
