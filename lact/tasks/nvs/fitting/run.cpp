@@ -14,6 +14,7 @@ FitRun::FitRun() {
   photos.photo_holdout = 0;
   photos.photo_every = 8;
   photos.stretch = 1 << 20;  // all of the capture
+  photos.zoom = 0.5;         // whole photos are soon known by heart
   frame = data::FrameChoice::object;
   Stage& stage = stages.front();
   stage.inputs = data::CountRange(4, 8);
@@ -21,7 +22,7 @@ FitRun::FitRun() {
   stage.scenes = 1;
   training.minutes = 20;
   training.steps = 1'000'000'000;  // the clock ends it
-  training.rate = 1e-3;
+  training.rate = 2e-3;
   training.rate_floor = 0.02;
   training.warmup = 100;
 }
