@@ -78,7 +78,8 @@ class Ranks : public ::testing::Test {
 };
 
 const std::string kUntilSaved =
-    "until ls run/checkpoints/* >/dev/null 2>&1; do kill -0 ${launcher:-$rank0} || break; sleep 0.05; done\n";
+    "until ls run/checkpoints/step-*.safetensors >/dev/null 2>&1; do kill -0 ${launcher:-$rank0} || break; "
+    "sleep 0.05; done\n";
 
 void expect_lost(const Outcome& outcome, const std::string& rank) {
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
