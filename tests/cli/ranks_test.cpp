@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lact/io/safetensors.h"
 #include "lact/parallel/launcher.h"
 #include "lact/parallel/world.h"
 #include "support/program.h"
@@ -84,6 +85,19 @@ const std::string kUntilSaved =
 void expect_lost(const Outcome& outcome, const std::string& rank) {
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_THAT(outcome.err, ContainsRegex("lact: error: \\[parallel\\] [a-z' -]+: [^\n]*" + rank));
+}
+
+TEST_F(Ranks, ASceneIsReadBySeveral) {
+  const auto path = [&](const char* name) { return quoted(name); };
+  ASSERT_EQ(run_program("nvs photos --views 5 --size 16 -o " + path("photos")).exit_code, 0);
+  const std::string words = "nvs reconstruct " + path("photos") + " --size 16 --precision f32 -o ";
+  ASSERT_EQ(run_program(words + path("one.fw")).exit_code, 0);
+  const auto outcome = run_program("launch -n 2 -- " + words + path("two.fw"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto one = io::read_safetensors(folder_ / "one.fw").tensors,
+             two = io::read_safetensors(folder_ / "two.fw").tensors;
+  ASSERT_EQ(one.size(), two.size());
+  for (const auto& [name, tensor] : one) EXPECT_TRUE(at::allclose(two.at(name), tensor, 1e-3, 1e-4)) << name;
 }
 
 TEST_F(Ranks, ARankThatIsKilledStopsTheOthersWhichNameIt) {

@@ -58,6 +58,7 @@ class NvsModel : public torch::nn::Module {
 
   /// Ranks that share the views of a training step, whole views each; all get all target views.
   void set_world(const parallel::World& world);
+  const parallel::World& world() const { return world_; }
 
   /// Training: images of the input views [B, V, 3, H, W] in [0, 1], rays [B, V, 9, H, W] and
   /// [B, T, 9, H, W] as ops::plucker_rays gives them -> target views [B, T, 3, H, W] in [0, 1], float32 or

@@ -1,5 +1,7 @@
 #include "lact/tasks/nvs/growing_scene.h"
 
+#include <ATen/ATen.h>
+
 #include "lact/base/error.h"
 #include "lact/data/views/load_views.h"
 
@@ -19,11 +21,12 @@ GrowingScene::GrowingScene(const Loaded& nvs, ReadOptions options)
 
 void GrowingScene::read(const data::Capture& photos, const std::vector<int64_t>& chosen) {
   if (!frame_) frame_ = frame_of_photos(photos, chosen, options_.frame);
+  std::vector<data::Camera> own;  // of the views that this rank reads
   data::ViewLoader loader(photos, options_.size.height, options_.size.width);
   const auto load = [&](int64_t first, int64_t count) -> models::InputViews {
     data::PosedImages loaded = loader.load({chosen.data() + first, size_t(count)});
     const auto normalised = data::to_scene(*frame_, loaded.cameras);
-    cameras_.insert(cameras_.end(), normalised.begin(), normalised.end());
+    own.insert(own.end(), normalised.begin(), normalised.end());
     return {std::move(loaded.images), data::intrinsics_of(normalised), data::camera_to_world_of(normalised)};
   };
   models::ReconstructOptions reconstruct;
@@ -36,8 +39,12 @@ void GrowingScene::read(const data::Capture& photos, const std::vector<int64_t>&
     scene_.state = nvs_.model->reconstruct(sizes, load, reconstruct);
   }
   scene_.sizes.insert(scene_.sizes.end(), sizes.begin(), sizes.end());
-  scene_.intrinsics = data::intrinsics_of(cameras_);
-  scene_.camera_to_world = data::camera_to_world_of(cameras_);
+  const auto append = [&](at::Tensor& rows, const at::Tensor& of_own) {
+    const at::Tensor more = nvs_.model->world().context.gather_rows(of_own, "gathering cameras");
+    rows = rows.defined() ? at::cat({rows, more}) : more;
+  };
+  append(scene_.intrinsics, data::intrinsics_of(own));
+  append(scene_.camera_to_world, data::camera_to_world_of(own));
   scene_.world_to_scene = frame_->world_to_scene;
   scene_.scale = frame_->scale;
 }

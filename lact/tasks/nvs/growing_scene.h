@@ -40,7 +40,6 @@ class GrowingScene {
   Loaded nvs_;
   ReadOptions options_;
   std::optional<data::SceneFrame> frame_;
-  std::vector<data::Camera> cameras_;
   models::NvsScene scene_;
 };
 
