@@ -28,6 +28,7 @@ const std::map<std::string, KindFunction>& table() {
       {"model.video_inference", run_video_inference},
       {"metrics.psnr_ssim", run_psnr_ssim},
       {"metrics.per_position_loss", run_per_position_loss},
+      {"loss.l1_dssim", run_l1_dssim},
       {"image_preprocess", run_image_preprocess},
       {"cameras", run_cameras},
       {"flow.scheduler", run_flow_scheduler},

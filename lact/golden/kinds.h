@@ -34,6 +34,7 @@ void run_video_training(Run& run);
 void run_video_inference(Run& run);
 void run_psnr_ssim(Run& run);
 void run_per_position_loss(Run& run);
+void run_l1_dssim(Run& run);
 void run_image_preprocess(Run& run);
 void run_cameras(Run& run);
 void run_flow_scheduler(Run& run);

@@ -2,7 +2,9 @@
 #include <ATen/ATen.h>
 
 #include "lact/golden/kinds.h"
+#include "lact/ops/losses/l1_dssim.h"
 #include "lact/ops/losses/losses.h"
+#include "lact/ops/losses/ssim_window.h"
 
 namespace lact::golden {
 
@@ -21,7 +23,37 @@ struct BlockOptions {
   }
 };
 
+struct L1DssimCase {
+  double lambda_dssim = 0, sigma = 0, C1 = 0, C2 = 0;
+  int64_t window = 0;
+  std::string padding;
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("lambda_dssim", lambda_dssim, "");
+    field("window", window, "");
+    field("sigma", sigma, "");
+    field("padding", padding, "");
+    field("C1", C1, "");
+    field("C2", C2, "");
+  }
+};
+
 }  // namespace
+
+void run_l1_dssim(Run& run) {
+  L1DssimCase options;
+  options::read(run.options(), options, "options");
+  LACT_CHECK(options.window == ops::kSsimWindow && options.sigma == ops::kSsimSigma &&
+                 options.padding == "zero" && std::abs(options.C1 - ops::kSsimC1) < 1e-12 &&
+                 std::abs(options.C2 - ops::kSsimC2) < 1e-12,
+             "options: another window or other constants than ours");
+  const at::Tensor image = run.input("image"), target = run.input("target");
+  const at::Tensor loss = ops::l1_dssim(image, target, options.lambda_dssim);
+  run.expect("l1", ops::l1_dssim(image, target, 0).reshape({1}));
+  run.expect("ssim", (1 - ops::l1_dssim(image, target, 1)).reshape({1}));
+  run.expect("loss", loss.reshape({1}));
+  run.expect_gradients_of(loss);
+}
 
 void run_psnr_ssim(Run& run) {
   NoOptions options;

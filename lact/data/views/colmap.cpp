@@ -103,6 +103,12 @@ ColmapCamera make_colmap_camera(const std::string& model, int64_t width, int64_t
   return result;
 }
 
+void check_colmap_point(const ColmapPoint& point, const std::string& where) {
+  for (const double value : point.place)
+    LACT_CHECK(std::isfinite(value) && std::abs(value) < 1e18, "{}: is at {}, expected a number below 1e18",
+               where, value);
+}
+
 bool is_colmap_folder(const std::string& folder) {
   return !colmap_file(folder, "cameras").empty() && !colmap_file(folder, "images").empty();
 }

@@ -33,9 +33,20 @@ std::string colmap_model_name(int64_t number, const std::string& where);
 ColmapCamera make_colmap_camera(const std::string& model, int64_t width, int64_t height,
                                 const std::vector<double>& parameters, const std::string& where);
 
+/// A point that several photos show.
+struct ColmapPoint {
+  std::array<double, 3> place;
+  std::array<double, 3> colour;  ///< in [0, 1]
+};
+
 std::map<int64_t, ColmapCamera> read_colmap_cameras_text(const std::string& file);
 std::vector<ColmapImage> read_colmap_images_text(const std::string& file);
+std::vector<ColmapPoint> read_colmap_points_text(const std::string& file);
 std::map<int64_t, ColmapCamera> read_colmap_cameras_binary(const std::string& file);
 std::vector<ColmapImage> read_colmap_images_binary(const std::string& file);
+std::vector<ColmapPoint> read_colmap_points_binary(const std::string& file);
+
+/// Throws a sentence unless the place is finite and within what float32 can work with.
+void check_colmap_point(const ColmapPoint& point, const std::string& where);
 
 }  // namespace lact::data

@@ -1,6 +1,8 @@
 // Little endian. cameras.bin: count u64; each: id i32, model i32, width u64, height u64, parameters f64.
 // images.bin: count u64; each: id i32, quaternion 4 f64, translation 3 f64, camera i32, name ending in a zero
 // byte, number of points u64, and for each point x f64, y f64, id i64.
+// points3D.bin: count u64; each: id u64, place 3 f64, colour 3 u8, error f64, number of sightings u64, and for
+// each sighting image i32, point i32.
 #include <bit>
 #include <fstream>
 
@@ -14,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "COLMAP's files are little endian");
 
-constexpr uint64_t kPointBytes = 24;
+constexpr uint64_t kPointBytes = 24, kSightingBytes = 8;
 constexpr size_t kLongestName = 4096;
 
 class ColmapFile {
@@ -95,6 +97,22 @@ std::vector<ColmapImage> read_colmap_images_binary(const std::string& path) {
     images.push_back(std::move(image));
   }
   return images;
+}
+
+std::vector<ColmapPoint> read_colmap_points_binary(const std::string& path) {
+  ColmapFile file(path);
+  std::vector<ColmapPoint> points;
+  for (auto count = file.number<uint64_t>(); count > 0; --count) {
+    ColmapPoint point{};
+    const auto id = file.number<uint64_t>();
+    for (double& value : point.place) value = file.number<double>();
+    for (double& value : point.colour) value = double(file.number<uint8_t>()) / 255;
+    file.number<double>();  // the error of its sightings
+    file.skip(file.number<uint64_t>(), kSightingBytes);
+    check_colmap_point(point, fmt::format("{}: point {}", path, id));
+    points.push_back(point);
+  }
+  return points;
 }
 
 }  // namespace lact::data

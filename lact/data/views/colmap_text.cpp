@@ -1,5 +1,6 @@
 // cameras.txt: CAMERA_ID MODEL WIDTH HEIGHT PARAMS...
 // images.txt, two lines per image: IMAGE_ID QW QX QY QZ TX TY TZ CAMERA_ID NAME, then its 2D points
+// points3D.txt: POINT3D_ID X Y Z R G B ERROR TRACK...
 #include <charconv>
 #include <fstream>
 #include <string_view>
@@ -104,6 +105,23 @@ std::vector<ColmapImage> read_colmap_images_text(const std::string& file) {
     next_line();  // the points
   });
   return images;
+}
+
+std::vector<ColmapPoint> read_colmap_points_text(const std::string& file) {
+  std::vector<ColmapPoint> points;
+  for_each_colmap_line(file, [&](ColmapLine line, const auto&) {
+    ColmapPoint point{};
+    line.number<int64_t>("the point's number");
+    for (double& value : point.place) value = line.number<double>("the place");
+    for (double& value : point.colour) {
+      const auto byte = line.number<int64_t>("the colour");
+      LACT_CHECK(byte >= 0 && byte <= 255, "{}: the colour is {}, expected 0 to 255", line.where(), byte);
+      value = double(byte) / 255;
+    }
+    check_colmap_point(point, line.where());
+    points.push_back(point);
+  });
+  return points;
 }
 
 }  // namespace lact::data

@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/ops/dispatch/dtypes.h"
+#include "lact/ops/losses/ssim.h"
 
 namespace lact::ops {
 
@@ -53,32 +54,12 @@ at::Tensor psnr(const at::Tensor& a, const at::Tensor& b) {
 }
 
 at::Tensor ssim_map(const at::Tensor& a, const at::Tensor& b) {
-  constexpr int64_t kWindow = 11;
-  constexpr double kSigma = 1.5, kC1 = 0.01 * 0.01, kC2 = 0.03 * 0.03;
   check_images("ssim", a, b);
-  LACT_CHECK(a.size(2) >= kWindow && a.size(3) >= kWindow,
-             "[ssim] images of {} x {}, expected at least {} x {}", a.size(2), a.size(3), kWindow, kWindow);
+  LACT_CHECK(a.size(2) >= kSsimWindow && a.size(3) >= kSsimWindow,
+             "[ssim] images of {} x {}, expected at least {} x {}", a.size(2), a.size(3), kSsimWindow, kSsimWindow);
 
   // Variances are differences of nearly equal numbers, so they are taken in float64.
-  const at::Tensor x = a.to(at::kDouble), y = b.to(at::kDouble);
-  const at::Tensor offset = at::arange(kWindow, x.options()) - kWindow / 2;
-  at::Tensor gauss = (-offset.square() / (2 * kSigma * kSigma)).exp();
-  gauss = gauss / gauss.sum();
-  const int64_t channels = x.size(1);
-  const at::Tensor rows = gauss.view({1, 1, kWindow, 1}).expand({channels, 1, kWindow, 1});
-  const at::Tensor columns = gauss.view({1, 1, 1, kWindow}).expand({channels, 1, 1, kWindow});
-  const auto blur = [&](const at::Tensor& image) {
-    const at::Tensor vertical = at::conv2d(image, rows, {}, {1, 1}, at::IntArrayRef{0, 0}, {1, 1}, channels);
-    return at::conv2d(vertical, columns, {}, {1, 1}, at::IntArrayRef{0, 0}, {1, 1}, channels);
-  };
-
-  const at::Tensor mean_x = blur(x), mean_y = blur(y);
-  const at::Tensor var_x = blur(x * x) - mean_x.square();
-  const at::Tensor var_y = blur(y * y) - mean_y.square();
-  const at::Tensor covariance = blur(x * y) - mean_x * mean_y;
-  const at::Tensor map = (2 * mean_x * mean_y + kC1) * (2 * covariance + kC2) /
-                         ((mean_x.square() + mean_y.square() + kC1) * (var_x + var_y + kC2));
-  return map.to(wide_type(a.scalar_type()));
+  return ssim_of_pixels(a.to(at::kDouble), b.to(at::kDouble), 0).to(wide_type(a.scalar_type()));
 }
 
 }  // namespace lact::ops
