@@ -38,6 +38,7 @@ const std::map<std::string, KindFunction>& table() {
       {"vae.encode", run_vae_encode},
       {"vae.decode", run_vae_decode},
       {"umt5", run_umt5},
+      {"splat.ply", run_splat_ply},
   };
   return rows;
 }
