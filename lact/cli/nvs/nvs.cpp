@@ -22,6 +22,7 @@ void add_nvs(CLI::App& program, int& exit_code) {
   add_nvs_view(*task, exit_code);
   add_nvs_train(*task, exit_code);
   add_nvs_fit(*task, exit_code);
+  add_nvs_splat(*task, exit_code);
   add_nvs_eval(*task);
   add_nvs_export(*task);
 }

@@ -15,6 +15,7 @@ namespace lact::cli {
 
 void add_nvs_train(CLI::App& task, int& exit_code);
 void add_nvs_fit(CLI::App& task, int& exit_code);
+void add_nvs_splat(CLI::App& task, int& exit_code);
 void add_nvs_eval(CLI::App& task);
 void add_nvs_export(CLI::App& task);
 void add_nvs_photos(CLI::App& task);

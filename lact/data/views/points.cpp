@@ -9,8 +9,8 @@
 #include "lact/base/log.h"
 #include "lact/data/views/colmap.h"
 #include "lact/data/views/readers.h"
-#include "lact/data/views/tracer/ply_elements.h"
 #include "lact/io/mapped_file.h"
+#include "lact/io/ply.h"
 
 namespace lact::data {
 
@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 /// How far a camera of the same name may be, as a share of the cameras' extent: two reconstructions of the
 /// same photos in the same coordinates differ by less.
 constexpr double kSameCoordinates = 0.05;
+constexpr uint64_t kMostPoints = 100'000'000;
 
 ScenePoints from_colmap(const std::string& file, const std::vector<ColmapPoint>& points) {
   ScenePoints result = {file, {}, {}};
@@ -34,15 +35,15 @@ ScenePoints from_colmap(const std::string& file, const std::vector<ColmapPoint>&
 ScenePoints read_ply_points(const std::string& path) {
   const io::MappedFile file(path);
   const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
-  const tracer::PlyHeader header = tracer::read_ply_header(path, bytes);
-  const tracer::PlyElement* vertex = header.find("vertex");
+  const io::PlyHeader header = io::read_ply_header(path, bytes, kMostPoints);
+  const io::PlyElement* vertex = header.find("vertex");
   LACT_CHECK(vertex && vertex->find("x") >= 0 && vertex->find("y") >= 0 && vertex->find("z") >= 0,
              "{}: has no element vertex with x, y, z", path);
   LACT_CHECK(vertex == &header.elements.front(), "{}: its first element is {}, expected vertex", path,
              header.elements.front().name);
   const int places[] = {vertex->find("x"), vertex->find("y"), vertex->find("z")};
   const int colours[] = {vertex->find("red"), vertex->find("green"), vertex->find("blue")};
-  tracer::PlyValues values(path, bytes.substr(header.bytes), header);
+  io::PlyValues values(path, bytes.substr(header.bytes), header);
   ScenePoints points = {path, {}, {}};
   for (uint64_t i = 0; i < vertex->count; ++i) {
     Point place{}, colour = {0.5, 0.5, 0.5};
@@ -56,7 +57,7 @@ ScenePoints read_ply_points(const std::string& path) {
       for (int axis = 0; axis < 3; ++axis) {
         if (property == places[axis]) place[size_t(axis)] = value;
         if (property == colours[axis])
-          colour[size_t(axis)] = what.type == tracer::PlyType::uint8 ? value / 255 : std::clamp(value, 0., 1.);
+          colour[size_t(axis)] = what.type == io::PlyType::uint8 ? value / 255 : std::clamp(value, 0., 1.);
       }
     }
     points.places.push_back(place);

@@ -1,6 +1,6 @@
 // Adaptive density control: Gaussians that the loss pulls about the picture are doubled where they are small,
-// and split where they are large; faint and huge ones are removed; now and then all become faint, so that only
-// those come back that are needed.
+// and split where they are large; faint and huge ones are removed; now and then all become faint, so that
+// only those come back that are needed.
 #include <ATen/ATen.h>
 
 #include <cmath>
@@ -28,8 +28,8 @@ class Classic : public Strategy {
     if (!gradient.defined()) return;
     at::NoGradGuard no_grad;
     // In halves of the picture, as the threshold is meant.
-    const at::Tensor halves =
-        at::tensor({double(picture.image.size(2)) / 2, double(picture.image.size(1)) / 2}, gradient.options());
+    const at::Tensor halves = at::tensor(
+        {double(picture.image.size(2)) / 2, double(picture.image.size(1)) / 2}, gradient.options());
     const at::Tensor seen = picture.radii.select(1, 0).gt(0);
     start(offsets.size(0));
     pull_ += (gradient * halves).norm(2, 1) * seen;
@@ -45,7 +45,7 @@ class Classic : public Strategy {
     }
     if (resets_now(step)) {
       ops::Gaussians changed = population.gaussians();
-      const double highest = std::log(config_.reset_opacity / (1 - config_.reset_opacity));
+      const double highest = opacity_logit(config_.reset_opacity);
       changed.opacity_logits = changed.opacity_logits.detach().clamp_max(highest);
       population.set(changed);
       population.forget_field(kOpacityField);
@@ -100,7 +100,8 @@ class Classic : public Strategy {
     const at::Tensor split = pulled.logical_and(small.logical_not());
     const at::Tensor parents = split.nonzero().squeeze(1);
     const auto rows_of = [&](const at::Tensor& numbers) {
-      return ops::map_fields(before, [&](const at::Tensor& field) { return field.detach().index_select(0, numbers); });
+      return ops::map_fields(
+          before, [&](const at::Tensor& field) { return field.detach().index_select(0, numbers); });
     };
     population.append(rows_of(doubled));
     for (uint64_t half = 0; half < 2; ++half) {
@@ -111,7 +112,7 @@ class Classic : public Strategy {
     }
 
     const ops::Gaussians& now = population.gaussians();
-    const double least = std::log(config_.least_opacity / (1 - config_.least_opacity));
+    const double least = opacity_logit(config_.least_opacity);
     at::Tensor stays = now.opacity_logits.detach().ge(least);
     if (step.share > config_.reset_every)
       stays = stays.logical_and(now.log_scales.detach().amax(1).exp().le(config_.large * extent_));
@@ -135,7 +136,8 @@ class Classic : public Strategy {
   ClassicConfig config_;
   int64_t most_;
   double extent_;
-  at::Tensor pull_, seen_;  ///< sums over the views since the last time: |gradient| of the place, and sightings
+  at::Tensor pull_,
+      seen_;  ///< sums over the views since the last time: |gradient| of the place, and sightings
 };
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace lact::tasks::nvs {
 namespace {
 
 void check_splat(const char* name, double value, double least, double most) {
-  LACT_CHECK(value >= least && value <= most, "[splat] {} is {}, expected {} to {}", name, value, least, most);
+  LACT_CHECK(value >= least && value <= most, "[splat] {} is {}, expected {} to {}", name, value, least,
+             most);
 }
 
 }  // namespace

@@ -88,7 +88,8 @@ struct ClassicConfig {
     field("small", small, "size, in extents, up to which it is doubled instead of split");
     field("shrink", shrink, "the halves of a split Gaussian are so much smaller");
     field("least_opacity", least_opacity, "a Gaussian below it goes");
-    field("large", large, "after the first reset of opacities, a Gaussian larger than that, in extents, goes");
+    field("large", large,
+          "after the first reset of opacities, a Gaussian larger than that, in extents, goes");
     field("reset_every", reset_every, "share of the run between resets of opacities; 0: none");
     field("reset_opacity", reset_opacity, "highest opacity after a reset");
   }
@@ -109,8 +110,7 @@ struct SplatConfig {
 
   template <class Visitor>
   void visit(Visitor&& field) {
-    field("strategy", strategy,
-          "mcmc, a fixed budget, or classic, the original densification and pruning");
+    field("strategy", strategy, "mcmc, a fixed budget, or classic, the original densification and pruning");
     field("most", most, "Gaussians, at most");
     field("degree", degree, "of the spherical harmonics of colours, 0 to 3");
     field("degree_until", degree_until,

@@ -8,6 +8,7 @@
 #include "lact/base/random.h"
 #include "lact/data/views/camera_path.h"
 #include "lact/tasks/nvs/splatting/nearest.h"
+#include "lact/tasks/nvs/splatting/shape.h"
 
 namespace lact::tasks::nvs {
 
@@ -15,8 +16,6 @@ namespace {
 
 constexpr double kConstantHarmonic = 0.28209479177387814;  // Y₀
 constexpr double kLeastDistance = 1e-7;
-
-double logit(double share) { return std::log(share / (1 - share)); }
 
 /// Every so many-th of shuffled points, in their order.
 void keep_some(data::ScenePoints& points, int64_t most, int64_t seed) {
@@ -40,11 +39,12 @@ void keep_some(data::ScenePoints& points, int64_t most, int64_t seed) {
 double extent_of(const std::vector<data::Camera>& cameras) {
   data::Point middle{};
   for (const data::Camera& camera : cameras)
-    middle = data::sum(middle, data::scaled(data::column(camera.camera_to_world, 3), 1 / double(cameras.size())));
+    middle =
+        data::sum(middle, data::scaled(data::column(camera.camera_to_world, 3), 1 / double(cameras.size())));
   double farthest = 0;
   for (const data::Camera& camera : cameras)
-    farthest = std::max(
-        farthest, data::length(data::difference(data::column(camera.camera_to_world, 3), middle)));
+    farthest =
+        std::max(farthest, data::length(data::difference(data::column(camera.camera_to_world, 3), middle)));
   return farthest > 0 ? 1.1 * farthest : 1;
 }
 
@@ -70,11 +70,11 @@ ops::Gaussians initial_gaussians(data::ScenePoints points, const SplatConfig& co
   const std::vector<double> distances = neighbour_distances(points.places);
   const int64_t coefficients = (config.degree + 1) * (config.degree + 1);
   ops::Gaussians gaussians = {at::empty({count, 3}), at::zeros({count, 4}), at::empty({count, 3}),
-                              at::full({count}, logit(config.initial_opacity())),
+                              at::full({count}, opacity_logit(config.initial_opacity())),
                               at::zeros({count, coefficients, 3})};
   gaussians.quaternions.select(1, 0).fill_(1);
-  const auto means = gaussians.means.accessor<float, 2>(), scales = gaussians.log_scales.accessor<float, 2>();
-  const auto harmonics = gaussians.harmonics.accessor<float, 3>();
+  auto means = gaussians.means.accessor<float, 2>(), scales = gaussians.log_scales.accessor<float, 2>();
+  auto harmonics = gaussians.harmonics.accessor<float, 3>();
   for (int64_t i = 0; i < count; ++i) {
     const double size = std::max(kLeastDistance, config.initial_scale() * distances[size_t(i)]);
     for (int64_t axis = 0; axis < 3; ++axis) {

@@ -30,8 +30,6 @@ std::vector<int64_t> draw(const std::vector<double>& weights, int64_t count, Ran
   return drawn;
 }
 
-double logit(double share) { return std::log(share / (1 - share)); }
-
 class Mcmc : public Strategy {
  public:
   Mcmc(const SplatConfig& config, double extent)
@@ -64,14 +62,13 @@ class Mcmc : public Strategy {
                  const std::vector<int64_t>& drawn) const {
     std::vector<int64_t> copies(opacity.size(), 1);
     for (const int64_t number : drawn) ++copies[size_t(number)];
-    const auto logits = changed.opacity_logits.accessor<float, 1>();
-    const auto scales = changed.log_scales.accessor<float, 2>();
+    auto logits = changed.opacity_logits.accessor<float, 1>();
+    auto scales = changed.log_scales.accessor<float, 2>();
     for (size_t i = 0; i < opacity.size(); ++i) {
       if (copies[i] == 1) continue;
       const Relocation each = relocate(std::min(opacity[i], 1 - 1e-6), copies[i]);
-      logits[int64_t(i)] = float(logit(std::clamp(each.opacity, config_.least_opacity, 1 - 1e-6)));
-      for (int64_t axis = 0; axis < 3; ++axis)
-        scales[int64_t(i)][axis] += float(std::log(each.scale_factor));
+      logits[int64_t(i)] = float(opacity_logit(std::clamp(each.opacity, config_.least_opacity, 1 - 1e-6)));
+      for (int64_t axis = 0; axis < 3; ++axis) scales[int64_t(i)][axis] += float(std::log(each.scale_factor));
     }
   }
 
@@ -87,8 +84,8 @@ class Mcmc : public Strategy {
     }
     if (dead.empty() || dead.size() == opacity.size()) return;
     const std::vector<int64_t> drawn = draw(weights, int64_t(dead.size()), random);
-    ops::Gaussians changed =
-        ops::map_fields(population.gaussians(), [](const at::Tensor& field) { return field.detach().clone(); });
+    ops::Gaussians changed = ops::map_fields(population.gaussians(),
+                                             [](const at::Tensor& field) { return field.detach().clone(); });
     share_out(changed, opacity, drawn);
     const at::Tensor to = at::tensor(dead, at::kLong), from = at::tensor(drawn, at::kLong);
     for (at::Tensor* field : changed.fields()) field->index_copy_(0, to, field->index_select(0, from));
@@ -99,12 +96,13 @@ class Mcmc : public Strategy {
 
   void grow(Population& population, Random& random) const {
     const int64_t count = population.size();
-    const int64_t target = std::min(most_, count + std::max<int64_t>(1, int64_t(config_.growth * double(count))));
+    const int64_t target =
+        std::min(most_, count + std::max<int64_t>(1, int64_t(config_.growth * double(count))));
     if (target <= count || config_.growth == 0) return;
     const std::vector<double> opacity = opacities(population);
     const std::vector<int64_t> drawn = draw(opacity, target - count, random);
-    ops::Gaussians changed =
-        ops::map_fields(population.gaussians(), [](const at::Tensor& field) { return field.detach().clone(); });
+    ops::Gaussians changed = ops::map_fields(population.gaussians(),
+                                             [](const at::Tensor& field) { return field.detach().clone(); });
     share_out(changed, opacity, drawn);
     const at::Tensor from = at::tensor(drawn, at::kLong);
     population.set(changed);
@@ -112,7 +110,8 @@ class Mcmc : public Strategy {
         ops::map_fields(changed, [&](const at::Tensor& field) { return field.index_select(0, from); }));
   }
 
-  /// μ ← μ + Σ n · rate · gate: the fainter a Gaussian, the further. In units of the extent, as positions are.
+  /// μ ← μ + Σ n · rate · gate: the fainter a Gaussian, the further. In units of the extent, as positions
+  /// are.
   void move(Population& population, const SplatStep& step) const {
     if (config_.noise == 0) return;
     const ops::Gaussians& gaussians = population.gaussians();

@@ -99,14 +99,9 @@ void Population::step(const SplatRates& rates, double position_rate) {
   ++steps_;
   const double mean_left = 1 - std::pow(rates.beta1, double(steps_));
   const double square_left = 1 - std::pow(rates.beta2, double(steps_));
-  const kernels::AdamWStep step = {1,
-                                   float(1 - rates.beta1),
-                                   float(rates.beta2),
-                                   float(1 - rates.beta2),
-                                   float(1 / square_left),
-                                   1,
-                                   float(1 / mean_left),
-                                   float(rates.epsilon)};
+  const kernels::AdamWStep step = {
+      1, float(1 - rates.beta1), float(rates.beta2),  float(1 - rates.beta2), float(1 / square_left),
+      1, float(1 / mean_left),   float(rates.epsilon)};
   const std::array<RowRates, 5> of_field = {{{3, position_rate, 0},
                                              {4, rates.rotation, 0},
                                              {3, rates.scale, 0},
@@ -150,8 +145,8 @@ Population Population::load(const std::map<std::string, at::Tensor>& tensors, co
   }
   Population population(gaussians);
   for (size_t i = 0; i < gaussians.fields().size(); ++i) {
-    for (const auto& [ending, moment] : {std::pair(".mean", &population.mean_[i]),
-                                         std::pair(".square", &population.square_[i])}) {
+    for (const auto& [ending, moment] :
+         {std::pair(".mean", &population.mean_[i]), std::pair(".square", &population.square_[i])}) {
       const at::Tensor stored = find(name(i) + ending, at::kFloat);
       LACT_CHECK(stored.sizes() == moment->sizes(), "{}: {}{} has shape {}, expected {}", file, name(i),
                  ending, stored.sizes().vec(), moment->sizes().vec());

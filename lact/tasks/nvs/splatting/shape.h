@@ -1,10 +1,13 @@
-// One Gaussian's covariance as a product: Σ = M Mᵀ, M = R(q) diag(eˢ).
+// One Gaussian: its opacity before activation, and its covariance as a product, Σ = M Mᵀ, M = R(q) diag(eˢ).
 #pragma once
 
 #include <array>
 #include <cmath>
 
 namespace lact::tasks::nvs {
+
+/// What the sigmoid makes this opacity of.
+inline double opacity_logit(double opacity) { return std::log(opacity / (1 - opacity)); }
 
 using Matrix3 = std::array<std::array<double, 3>, 3>;
 
