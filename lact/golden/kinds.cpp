@@ -39,6 +39,9 @@ const std::map<std::string, KindFunction>& table() {
       {"vae.decode", run_vae_decode},
       {"umt5", run_umt5},
       {"splat.ply", run_splat_ply},
+      {"splat.project", run_splat_project},
+      {"splat.sh", run_splat_harmonics},
+      {"splat.render", run_splat_render},
   };
   return rows;
 }

@@ -45,6 +45,9 @@ void run_vae_encode(Run& run);
 void run_vae_decode(Run& run);
 void run_umt5(Run& run);
 void run_splat_ply(Run& run);
+void run_splat_project(Run& run);
+void run_splat_harmonics(Run& run);
+void run_splat_render(Run& run);
 
 /// The "newton_schulz" entry of options: {"steps", "coefficients", "dtype"}.
 ops::NewtonSchulzOptions read_newton_schulz(const options::Json& json, const std::string& path);

@@ -124,18 +124,30 @@ void Run::expect_part(const std::string& name, const at::Tensor& result, const s
           case_.tolerance(whole));
 }
 
+void Run::compare_loss(const at::Tensor& terms, const std::string& output) {
+  if (!has("loss")) return;
+  // The terms of the sum cancel, so the error is measured against their size and not against the small
+  // result.
+  const double error = std::abs(terms.detach().sum().item<double>() - stored("loss").item<double>());
+  compare(report_.outputs, "loss", error / std::max(1e-30, terms.detach().abs().sum().item<double>()),
+          bound_ > 0 ? bound_ : case_.tolerance(output));
+}
+
 void Run::expect_loss_and_gradients(const at::Tensor& output) {
   if (!has("r")) return;
   const auto type = ops::wide_type(precision_);
   const at::Tensor terms = output.to(type) * stored("r").to(type);
-  if (has("loss")) {
-    // The terms of the sum cancel, so the error is measured against their size and not against the small
-    // result.
-    const double error = std::abs(terms.detach().sum().item<double>() - stored("loss").item<double>());
-    compare(report_.outputs, "loss", error / std::max(1e-30, terms.detach().abs().sum().item<double>()),
-            bound_ > 0 ? bound_ : case_.tolerance("output"));
-  }
+  compare_loss(terms, "output");
   expect_gradients_of(terms.sum());
+}
+
+void Run::expect_loss_and_gradients(const std::map<std::string, at::Tensor>& outputs) {
+  const auto type = ops::wide_type(precision_);
+  std::vector<at::Tensor> terms;
+  for (const auto& [name, output] : outputs)
+    terms.push_back((output.to(type) * stored("r." + name).to(type)).flatten());
+  compare_loss(at::cat(terms), "output." + outputs.begin()->first);
+  expect_gradients_of(at::cat(terms).sum());
 }
 
 void Run::expect_gradients_of(const at::Tensor& loss) {

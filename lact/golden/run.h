@@ -4,6 +4,7 @@
 
 #include <torch/nn/module.h>
 
+#include <map>
 #include <set>
 
 #include "lact/golden/case.h"
@@ -66,6 +67,9 @@ class Run {
   /// loss = sum(output * r), compared with the stored loss; then every stored gradient.
   void expect_loss_and_gradients(const at::Tensor& output);
 
+  /// The same for several outputs, stored as "output." and weighted with "r." and their names.
+  void expect_loss_and_gradients(const std::map<std::string, at::Tensor>& outputs);
+
   /// The same for a loss that is computed in another way.
   void expect_gradients_of(const at::Tensor& loss);
 
@@ -78,6 +82,7 @@ class Run {
  private:
   const at::Tensor& stored(const std::string& name);
   void compare(Worst& group, const std::string& name, const at::Tensor& result);
+  void compare_loss(const at::Tensor& terms, const std::string& output);
   void compare(Worst& group, const std::string& name, double error, double tolerance);
 
   const Case& case_;

@@ -1,26 +1,10 @@
 #include "lact/kernels/adamw.h"
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
+#include "lact/kernels/number_lanes.h"
 #include "lact/kernels/row_loop.h"
 
 namespace lact::kernels {
 namespace {
-
-LACT_INLINE Vec square_root(Vec x) {
-#if defined(__AVX512F__)
-  return (Vec)_mm512_sqrt_ps((__m512)x);
-#elif defined(__AVX2__)
-  return (Vec)_mm256_sqrt_ps((__m256)x);
-#elif defined(__SSE2__)
-  return (Vec)_mm_sqrt_ps((__m128)x);
-#else
-  for (int i = 0; i < kLanes; ++i) x[i] = __builtin_sqrtf(x[i]);
-  return x;
-#endif
-}
 
 void step(const AdamWStep& step, float* parameter, const float* gradient, float* mean, float* square,
           int64_t count) {

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "lact/base/error.h"
 #include "lact/ops/dispatch/device.h"
 

@@ -11,7 +11,7 @@ namespace lact::ops {
 /// N Gaussians, float32 or float64, in the frame of the scene.
 struct Gaussians {
   at::Tensor means;           ///< [N, 3]
-  at::Tensor quaternions;     ///< [N, 4]: w, x, y, z, of any length but zero
+  at::Tensor quaternions;     ///< [N, 4]: w, x, y, z, of any length; zeros turn nothing
   at::Tensor log_scales;      ///< [N, 3]
   at::Tensor opacity_logits;  ///< [N]
   at::Tensor harmonics;       ///< [N, K, 3]: coefficients of degree 0 .. 3, K = 1, 4, 9 or 16

@@ -6,9 +6,15 @@ namespace lact::ops::reference {
 
 namespace {
 
-/// Rotations of quaternions w, x, y, z: [N, 3, 3].
+/// Vectors of length 1; zeros stay what they are.
+at::Tensor normalised(const at::Tensor& x) {
+  const at::Tensor length = x.norm(2, -1, true);
+  return x / at::where(length.gt(0), length, at::ones_like(length));
+}
+
+/// Rotations of quaternions w, x, y, z: [N, 3, 3]. Zeros turn nothing.
 at::Tensor rotations(const at::Tensor& quaternions) {
-  const auto q = (quaternions / quaternions.norm(2, 1, true)).unbind(1);
+  const auto q = normalised(quaternions).unbind(1);
   const auto &w = q[0], &x = q[1], &y = q[2], &z = q[3];
   return at::stack({1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),  //
                     2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),  //
@@ -55,13 +61,15 @@ Projection project(const Gaussians& gaussians, const SplatCamera& camera, const 
   const at::Tensor a = covariance.select(1, 0).select(1, 0) + options.blur;
   const at::Tensor b = covariance.select(1, 0).select(1, 1);
   const at::Tensor c = covariance.select(1, 1).select(1, 1) + options.blur;
-  const at::Tensor determinant = a * c - b * b;
+  // a c - b² without taking the difference of large numbers: |r₀ × r₁|² + blur (|r₀|² + |r₁|² + blur)
+  const at::Tensor area = at::linalg_cross(rows.select(1, 0), rows.select(1, 1), 1).square().sum(1);
+  const at::Tensor determinant = area + options.blur * (a + c - options.blur);
 
   const at::Tensor extent = (kRadiusInDeviations * at::stack({a, c}, 1).detach().sqrt()).ceil();
   const at::Tensor size = at::tensor({double(camera.width), double(camera.height)}, means.options());
   const at::Tensor seen = inside.logical_and((means + extent).gt(0).all(1))
                               .logical_and((means - extent).lt(size).all(1))
-                              .logical_and(determinant.gt(0));
+                              .logical_and(determinant.gt(0).logical_and(at::isfinite(determinant)));
   const auto where_seen = [&](const at::Tensor& value) {
     const at::Tensor mask = value.dim() == 2 ? seen.unsqueeze(1) : seen;
     return at::where(mask, value, at::zeros_like(value));
@@ -73,7 +81,7 @@ Projection project(const Gaussians& gaussians, const SplatCamera& camera, const 
 }
 
 at::Tensor spherical_harmonics(const at::Tensor& directions, const at::Tensor& coefficients, int64_t degree) {
-  const auto d = (directions / directions.norm(2, -1, true)).unbind(-1);
+  const auto d = normalised(directions).unbind(-1);
   const auto &x = d[0], &y = d[1], &z = d[2];
   std::vector<at::Tensor> basis = {at::full_like(x, 0.28209479177387814)};
   if (degree > 0) {
@@ -86,12 +94,11 @@ at::Tensor spherical_harmonics(const at::Tensor& directions, const at::Tensor& c
                                0.31539156525252005 * (2 * zz - xx - yy), -1.0925484305920792 * x * z,
                                0.5462742152960396 * (xx - yy)});
   if (degree > 2)
-    basis.insert(basis.end(),
-                 {-0.5900435899266435 * y * (3 * xx - yy), 2.890611442640554 * x * y * z,
-                  -0.4570457994644658 * y * (4 * zz - xx - yy),
-                  0.3731763325901154 * z * (2 * zz - 3 * xx - 3 * yy),
-                  -0.4570457994644658 * x * (4 * zz - xx - yy), 1.445305721320277 * z * (xx - yy),
-                  -0.5900435899266435 * x * (xx - 3 * yy)});
+    basis.insert(basis.end(), {-0.5900435899266435 * y * (3 * xx - yy), 2.890611442640554 * x * y * z,
+                               -0.4570457994644658 * y * (4 * zz - xx - yy),
+                               0.3731763325901154 * z * (2 * zz - 3 * xx - 3 * yy),
+                               -0.4570457994644658 * x * (4 * zz - xx - yy),
+                               1.445305721320277 * z * (xx - yy), -0.5900435899266435 * x * (xx - 3 * yy)});
   const at::Tensor values = at::stack(basis, -1).unsqueeze(-1);  // [..., N, (degree + 1)², 1]
   return (values * coefficients.narrow(1, 0, values.size(-2))).sum(-2);
 }

@@ -2,7 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "lact/base/error.h"
+#include "lact/ops/dispatch/paths.h"
 
 namespace lact::ops {
 
@@ -11,10 +14,19 @@ SplatImage splat(const Gaussians& gaussians, const SplatCamera& camera, const Sp
   check_camera(camera);
   LACT_CHECK(options.degree >= 0 && options.degree <= 3, "[splat] degree is {}, expected 0 to 3",
              options.degree);
-  if (const at::Tensor& offsets = options.screen_offsets; offsets.defined())
+  LACT_CHECK(options.near > 0 && options.near < options.far,
+             "[splat] near is {} and far is {}, expected 0 < near < far", options.near, options.far);
+  LACT_CHECK(std::isfinite(options.blur) && options.blur >= 0, "[splat] blur is {}, expected 0 or more",
+             options.blur);
+  if (const at::Tensor& offsets = options.screen_offsets; offsets.defined()) {
     LACT_CHECK(offsets.sizes() == at::IntArrayRef({gaussians.size(), 2}),
                "[splat] screen_offsets have shape {}, expected [{}, 2]", offsets.sizes().vec(),
                gaussians.size());
+    LACT_CHECK(offsets.scalar_type() == gaussians.means.scalar_type(),
+               "[splat] screen_offsets are {} but means are {}", toString(offsets.scalar_type()),
+               toString(gaussians.means.scalar_type()));
+  }
+  if (fused_paths() && fused::fits_splat(gaussians, options)) return fused::splat(gaussians, camera, options);
   return reference::splat(gaussians, camera, options);
 }
 

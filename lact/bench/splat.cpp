@@ -1,0 +1,1 @@
+#include "lact/base/error.h"
