@@ -15,19 +15,16 @@
 
 namespace lact::testing {
 
-/// Writes view_0.png, ... and opencv_cameras.json; returns the views as they were before rounding to bytes.
-inline data::PosedImages write_photo_folder(const std::string& folder, int64_t views, int64_t height,
-                                            int64_t width, uint64_t seed = 5) {
+/// Writes view_0.png, ... and opencv_cameras.json.
+inline void write_photos(const std::string& folder, const data::PosedImages& photos) {
   std::filesystem::create_directories(folder);
-  const auto photos = data::tracer::render_views(data::tracer::random_scene(seed),
-                                                 data::tracer::random_cameras(seed, views, height, width));
   options::Json list = options::Json::array();
   for (size_t i = 0; i < photos.cameras.size(); ++i) {
     const data::Camera& camera = photos.cameras[i];
     const std::string name = "view_" + std::to_string(i) + ".png";
     io::write_png(folder + "/" + name, io::to_bytes(photos.images[i]));
-    list.push_back({{"w", width},
-                    {"h", height},
+    list.push_back({{"w", camera.width},
+                    {"h", camera.height},
                     {"fx", camera.fx},
                     {"fy", camera.fy},
                     {"cx", camera.cx},
@@ -36,6 +33,14 @@ inline data::PosedImages write_photo_folder(const std::string& folder, int64_t v
                     {"file_path", name}});
   }
   write_file(folder + "/opencv_cameras.json", list.dump());
+}
+
+/// Returns the views as they were before rounding to bytes.
+inline data::PosedImages write_photo_folder(const std::string& folder, int64_t views, int64_t height,
+                                            int64_t width, uint64_t seed = 5) {
+  auto photos = data::tracer::render_views(data::tracer::random_scene(seed),
+                                           data::tracer::random_cameras(seed, views, height, width));
+  write_photos(folder, photos);
   return photos;
 }
 

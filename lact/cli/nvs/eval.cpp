@@ -11,9 +11,7 @@
 #include "lact/cli/numbers.h"
 #include "lact/cli/nvs/nvs.h"
 #include "lact/cli/outputs.h"
-#include "lact/data/views/preprocess.h"
 #include "lact/io/png.h"
-#include "lact/models/nvs/folder.h"
 
 namespace lact::cli {
 
@@ -22,17 +20,6 @@ namespace {
 /// Of each group, in the report; all are files.
 constexpr int64_t kSheetsInReport = 4;
 constexpr int64_t kUsualScenes = 8;
-
-struct NvsEvalArguments {
-  std::vector<std::string> models, photos;
-  std::optional<int64_t> scenes;
-  data::SceneSourceConfig meshes;
-  data::CaptureOptions reading;
-  data::TestOptions test;
-  tasks::nvs::LoadOptions load;
-  std::string protocol, size, frame, lpips, network = "squeeze", output;
-  bool json = false;
-};
 
 /// What the protocol says, but for the numbers that the user gave.
 void settle_protocol(const CLI::App& verb, const NvsEvalArguments& arguments, NvsEvaluation& result) {
@@ -48,30 +35,6 @@ void settle_protocol(const CLI::App& verb, const NvsEvalArguments& arguments, Nv
   if (verb.get_option("--targets")->count() > 0) test.targets = arguments.test.targets;
   test.seed = arguments.test.seed;
   result.test = test;
-}
-
-/// The pictures have the size of the first model's training unless one is given.
-std::vector<tasks::nvs::NamedNvs> load_models(const NvsEvalArguments& arguments, NvsEvaluation& result) {
-  auto folders = named_folders(arguments.models);
-  if (folders.empty()) folders.push_back({"shipped weights", ""});
-  std::vector<tasks::nvs::NamedNvs> models;
-  for (const auto& [name, folder] : folders) {
-    const auto loaded = tasks::nvs::load(folder, arguments.load);
-    if (models.empty()) {
-      const io::ImageSize size = view_size_for(arguments.size, loaded);
-      result.test.height = size.height;
-      result.test.width = size.width;
-    }
-    const auto& config = loaded.model->config();
-    data::check_patches(result.test.height, result.test.width, config.patch_size);
-    const data::FrameChoice frame = frame_for(arguments.frame, loaded);
-    int64_t parameters = 0;
-    for (const auto& weight : loaded.model->parameters()) parameters += weight.numel();
-    result.models.push_back(
-        {name, loaded.path, config.mixer.text(), std::string(options::word_of(frame)), parameters});
-    models.push_back({name, loaded.model, frame});
-  }
-  return models;
 }
 
 std::vector<data::TestCase> test_cases(const NvsEvalArguments& arguments, const data::TestOptions& test) {
@@ -116,7 +79,7 @@ class SheetWriter {
 void run_nvs_eval(const CLI::App& verb, const NvsEvalArguments& arguments) {
   NvsEvaluation result;
   settle_protocol(verb, arguments, result);
-  const auto models = load_models(arguments, result);
+  const auto guessers = load_guessers(arguments, result);
   std::optional<models::Lpips> lpips;
   if (arguments.lpips.empty()) {
     log::info("LPIPS is left out: name the folder of its weights by --lpips");
@@ -136,7 +99,7 @@ void run_nvs_eval(const CLI::App& verb, const NvsEvalArguments& arguments) {
     progress->update(done, scene);
   };
   if (!arguments.output.empty()) options.on_sheet = SheetWriter(arguments.output, result.sheets);
-  result.scores = tasks::nvs::view_scores(models, cases, options);
+  result.scores = tasks::nvs::guesser_scores(guessers, cases, options);
   progress.reset();
 
   const Evaluation shown = show(result);
@@ -186,14 +149,20 @@ void add_nvs_eval(CLI::App& task) {
       "Example: lact nvs eval --model lact=run --model full=baseline --counts 2,4,8,16,32 -o out\n"
       "         lact nvs eval --model run --meshes meshes --y-up classic --lpips weights -o out\n"
       "         lact nvs eval --model run --photos fox --photos bust/sparse/0 --size 128x96 -o out\n"
+      "         lact nvs eval --model run --splats fox.ply --photos fox --targets 99 --lpips weights\n"
       "         lact nvs eval --model run --protocol dl3dv --photos fox --photos bust --lpips weights "
       "--network vgg");
   verb->add_option(
           "-m,--model", arguments->models,
           "Model folder, or NAME=FOLDER; may be given repeatedly. By default the weights that come with lact")
       ->allow_extra_args(false);
+  verb->add_option("--splats", arguments->splats,
+                   "Gaussians (.ply) made of the capture that --photos names, or NAME=FILE; may be given "
+                   "repeatedly. Without --model they are alone")
+      ->allow_extra_args(false);
   verb->add_option("--size", arguments->size,
-                   "pixels of a side, or HEIGHTxWIDTH; by default as the first model was trained, or 256");
+                   "pixels of a side, or HEIGHTxWIDTH; by default as the first model was trained, or 256; of "
+                   "splats alone as the photos are");
   add_number(*verb, "--counts", arguments->test.counts, "numbers of input views", Limits{1, 4096})
       ->delimiter(',')
       ->capture_default_str();

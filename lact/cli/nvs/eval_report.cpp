@@ -30,15 +30,20 @@ void add_quality(const tasks::nvs::ImageScores& images, std::vector<std::string>
 std::vector<std::string> score_header(const NvsEvaluation& result) {
   std::vector<std::string> header = {"model", "views", "scenes"};
   add_quality_header(result, header);
-  header.insert(header.end(), {"reconstruct, s", "render a view, s"});
+  header.insert(header.end(), {"read, s", "frames/s"});
   return header;
 }
 
+/// Gaussians read none.
+std::string views_word(int64_t inputs) { return inputs == 0 ? "-" : std::to_string(inputs); }
+
+double frames_per_second(double render_seconds) { return render_seconds > 0 ? 1 / render_seconds : 0; }
+
 std::vector<std::string> score_row(const tasks::nvs::ViewSummary& one) {
-  std::vector<std::string> row = {one.model, std::to_string(one.inputs), std::to_string(one.scenes)};
+  std::vector<std::string> row = {one.model, views_word(one.inputs), std::to_string(one.scenes)};
   add_quality(one.images, row);
-  row.insert(row.end(),
-             {fmt::format("{:.4f}", one.reconstruct_seconds), fmt::format("{:.4f}", one.render_seconds)});
+  row.insert(row.end(), {fmt::format("{:.4f}", one.reconstruct_seconds),
+                         fmt::format("{:.2f}", frames_per_second(one.render_seconds))});
   return row;
 }
 
@@ -61,7 +66,7 @@ std::vector<std::vector<std::string>> scene_rows(const NvsEvaluation& result, co
   std::vector<std::vector<std::string>> rows;
   for (const auto& one : result.scores) {
     if (one.group != group) continue;
-    rows.push_back({one.scene, one.model, std::to_string(one.inputs)});
+    rows.push_back({one.scene, one.model, views_word(one.inputs)});
     add_quality(one.images, rows.back());
   }
   return rows;
@@ -76,6 +81,7 @@ Json score_json(const Score& one) {
   if (one.images.lpips) json["lpips"] = *one.images.lpips;
   json["reconstruct_seconds"] = one.reconstruct_seconds;
   json["render_seconds"] = one.render_seconds;
+  json["frames_per_second"] = frames_per_second(one.render_seconds);
   return json;
 }
 
@@ -108,12 +114,26 @@ Json to_json(const NvsEvaluation& result, const std::vector<tasks::nvs::ViewSumm
   return json;
 }
 
+void add_time_plots(const NvsEvaluation& result, eval::HtmlReport& report) {
+  report.heading("Time");
+  report.figure(
+      tasks::nvs::reconstruct_time_plot(result.scores),
+      "Reading all input views. Fast weights take time in proportion to the views, full attention in "
+      "proportion to their square once attention outweighs the rest.");
+  report.figure(
+      tasks::nvs::render_time_plot(result.scores),
+      "Rendering one view afterwards. Fast weights have a fixed size; full attention looks at every "
+      "token that was read.");
+}
+
 std::string sheet_caption(const ComparisonSheet& sheet, const NvsEvaluation& result) {
   std::vector<std::string> names;
   for (const auto& model : result.models) names.push_back(model.name);
   const std::string scene = sheet.group == sheet.scene ? sheet.scene : sheet.group + " " + sheet.scene;
-  return fmt::format("{} ({}). Columns: the truth, then what was rendered from {} views. {}", scene,
-                     sheet.file, fmt::join(sheet.counts, ", "),
+  const std::string columns =
+      result.reads_views() ? fmt::format("what was rendered from {} views", fmt::join(sheet.counts, ", "))
+                           : "what was rendered";
+  return fmt::format("{} ({}). Columns: the truth, then {}. {}", scene, sheet.file, columns,
                      names.size() == 1 ? "Each row is a view that the model has not seen."
                                        : fmt::format("Rows of each view that the models have not seen: {}.",
                                                      fmt::join(names, ", ")));
@@ -137,10 +157,13 @@ Evaluation show(const NvsEvaluation& result) {
     if (result.protocol)
       shown.table += text_table(scene_header(result), scene_rows(result, group)) + "\nmean over the scenes\n";
     shown.table += text_table(score_header(result), score_rows(summaries, group));
-    shown.plots["_psnr_" + word_for_file(group)] = tasks::nvs::view_psnr_plot(summaries, group);
+    if (result.reads_views())
+      shown.plots["_psnr_" + word_for_file(group)] = tasks::nvs::view_psnr_plot(summaries, group);
   }
-  shown.plots["_reconstruct"] = tasks::nvs::reconstruct_time_plot(result.scores);
-  shown.plots["_render"] = tasks::nvs::render_time_plot(result.scores);
+  if (result.reads_views()) {
+    shown.plots["_reconstruct"] = tasks::nvs::reconstruct_time_plot(result.scores);
+    shown.plots["_render"] = tasks::nvs::render_time_plot(result.scores);
+  }
   shown.json = to_json(result, summaries);
   return shown;
 }
@@ -148,32 +171,26 @@ Evaluation show(const NvsEvaluation& result) {
 void write_nvs_report(const NvsEvaluation& result, const std::string& path) {
   const auto summaries = tasks::nvs::summarize(result.scores);
   eval::HtmlReport report("Views that were never seen");
-  report.paragraph(fmt::format(
-      "Each model reads some views of a scene and renders others, {} x {} pixels. PSNR in decibels and SSIM: "
-      "more is better. {} Times are medians over all scenes on this machine.",
-      result.test.width, result.test.height,
-      result.lpips ? fmt::format("LPIPS ({}): less is better.", options::word_of(*result.lpips))
-                   : "LPIPS is left out, as its weights were not given."));
+  report.paragraph(
+      fmt::format("Each model reads some views of a scene, or is a scene of Gaussians, and renders others, "
+                  "{} x {} pixels. PSNR in decibels and SSIM: "
+                  "more is better. {} Times are medians over all scenes on this machine.",
+                  result.test.width, result.test.height,
+                  result.lpips ? fmt::format("LPIPS ({}): less is better.", options::word_of(*result.lpips))
+                               : "LPIPS is left out, as its weights were not given."));
   for (const auto& group : groups_of(summaries)) {
     report.heading(group);
     report.table(score_header(result), score_rows(summaries, group));
-    report.figure(tasks::nvs::view_psnr_plot(summaries, group),
-                  "Quality against the number of views that were read.");
+    if (result.reads_views())
+      report.figure(tasks::nvs::view_psnr_plot(summaries, group),
+                    "Quality against the number of views that were read.");
     const auto scenes = scene_rows(result, group);
     if (scenes.size() > score_rows(summaries, group).size()) report.table(scene_header(result), scenes);
     for (const auto& sheet : result.sheets)
       if (sheet.group == group && sheet.image.defined())
         report.picture(sheet.image, sheet_caption(sheet, result));
   }
-  report.heading("Time");
-  report.figure(
-      tasks::nvs::reconstruct_time_plot(result.scores),
-      "Reading all input views. Fast weights take time in proportion to the views, full attention in "
-      "proportion to their square once attention outweighs the rest.");
-  report.figure(
-      tasks::nvs::render_time_plot(result.scores),
-      "Rendering one view afterwards. Fast weights have a fixed size; full attention looks at every "
-      "token that was read.");
+  if (result.reads_views()) add_time_plots(result, report);
   report.heading("Models");
   std::vector<std::vector<std::string>> rows;
   for (const auto& model : result.models)

@@ -1,4 +1,5 @@
-// `lact nvs export`: a model as a folder of its own, half as large, to be handed on.
+// `lact nvs export`: a model as a folder of its own, half as large, to be handed on; or Gaussians as another
+// file.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -8,7 +9,8 @@
 #include "lact/base/error.h"
 #include "lact/base/format.h"
 #include "lact/cli/nvs/nvs.h"
-#include "lact/cli/outputs.h"
+#include "lact/io/atomic_file.h"
+#include "lact/io/gaussian_ply.h"
 #include "lact/models/nvs/folder.h"
 
 namespace lact::cli {
@@ -19,7 +21,20 @@ struct NvsExportArguments {
   std::string model, type = "bf16", output;
 };
 
-void run_nvs_export(const NvsExportArguments& arguments) {
+void export_gaussians(const CLI::App& verb, const NvsExportArguments& arguments) {
+  LACT_CHECK(verb["--type"]->count() == 0, "{}: --type is for models, not for Gaussians", arguments.model);
+  LACT_CHECK(io::has_ply_name(arguments.output),
+             "{}: Gaussians are written to a file that ends with .ply, or .compressed.ply", arguments.output);
+  io::check_can_write(arguments.output);
+  const ops::Gaussians gaussians = io::read_gaussians(arguments.model);
+  io::write_gaussians(arguments.output, gaussians);
+  std::cout << fmt::format("{}: {} Gaussians of degree {}, {}\n", arguments.output, gaussians.size(),
+                           gaussians.degree(),
+                           format_bytes(double(std::filesystem::file_size(arguments.output))));
+}
+
+void export_model(const NvsExportArguments& arguments) {
+  io::check_can_create_folder(arguments.output);
   namespace fs = std::filesystem;
   LACT_CHECK(!fs::exists(fs::path(arguments.output) / "config.json"),
              "{}: holds a model already, expected a new folder", arguments.output);
@@ -31,21 +46,32 @@ void run_nvs_export(const NvsExportArguments& arguments) {
   std::cout << fmt::format("{}: {} as {}\n", arguments.output, format_bytes(double(bytes)), arguments.type);
 }
 
+void run_nvs_export(const CLI::App& verb, const NvsExportArguments& arguments) {
+  io::has_ply_name(arguments.model) ? export_gaussians(verb, arguments) : export_model(arguments);
+}
+
 }  // namespace
 
 void add_nvs_export(CLI::App& task) {
   const auto arguments = std::make_shared<NvsExportArguments>();
-  auto* verb = task.add_subcommand("export", "Write a model's weights to a folder of their own");
+  auto* verb = task.add_subcommand(
+      "export", "Write a model's weights to a folder of their own, or Gaussians to another file");
   verb->footer(
       "Example: lact nvs export run -o weights\n"
       "         lact nvs export checkpoint.pt --type f32 -o model\n"
-      "Checkpoints, samples and records of the training stay behind.");
-  verb->add_option("MODEL", arguments->model, "Folder of a model or a run, or a checkpoint file")->required();
-  verb->add_option("-o,--output", arguments->output, "Folder to write")->check(output_folder())->required();
-  verb->add_option("--type", arguments->type, "Of the numbers: bf16 or f32")
+      "         lact nvs export scene.ply -o small.compressed.ply\n"
+      "Gaussians are packed where the name ends with .compressed.ply (as by SuperSplat, a fifth of the "
+      "bytes), "
+      "and unpacked\nwhere it does not. Of models, checkpoints, samples and records of the training stay "
+      "behind.");
+  verb->add_option("MODEL", arguments->model,
+                   "Folder of a model or a run, a checkpoint file, or Gaussians (.ply)")
+      ->required();
+  verb->add_option("-o,--output", arguments->output, "Folder to write, of Gaussians a .ply file")->required();
+  verb->add_option("--type", arguments->type, "Of a model's numbers: bf16 or f32")
       ->check(CLI::IsMember({"bf16", "f32"}))
       ->capture_default_str();
-  verb->callback([arguments] { run_nvs_export(*arguments); });
+  verb->callback([arguments, verb] { run_nvs_export(*verb, *arguments); });
 }
 
 }  // namespace lact::cli

@@ -33,10 +33,6 @@ void add_nvs_options(CLI::App& verb, NvsArguments& arguments) {
   add_fields(verb, arguments.load);
 }
 
-tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& arguments) {
-  return tasks::nvs::Session::open(tasks::nvs::load_for_scene(file, arguments.model, arguments.load), file);
-}
-
 io::ImageSize parse_view_size(const std::string& text, const std::string& option) {
   try {
     return io::ImageSize::parse(text);

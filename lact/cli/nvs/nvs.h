@@ -5,7 +5,6 @@
 
 #include "lact/data/views/select.h"
 #include "lact/tasks/nvs/load.h"
-#include "lact/tasks/nvs/session.h"
 
 namespace CLI {
 class App;
@@ -29,9 +28,6 @@ struct NvsArguments {
   tasks::nvs::LoadOptions load;
 };
 void add_nvs_options(CLI::App& verb, NvsArguments& arguments);
-
-/// A scene file with its model: the named one, or the one that tasks::nvs::load_for_scene finds.
-tasks::nvs::Session open_nvs_scene(const std::string& file, const NvsArguments& arguments);
 
 /// "256" is a square, "256x384" height and width. `option` is for errors.
 io::ImageSize parse_view_size(const std::string& text, const std::string& option);

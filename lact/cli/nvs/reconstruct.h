@@ -7,6 +7,7 @@
 #include "lact/cli/nvs/nvs.h"
 #include "lact/cli/ranks.h"
 #include "lact/data/views/capture.h"
+#include "lact/tasks/nvs/session.h"
 
 namespace lact::cli {
 

@@ -11,7 +11,7 @@
 #include "lact/base/memory_use.h"
 #include "lact/base/progress.h"
 #include "lact/cli/numbers.h"
-#include "lact/cli/nvs/nvs.h"
+#include "lact/cli/nvs/scene_words.h"
 #include "lact/cli/outputs.h"
 #include "lact/cli/verbs.h"
 #include "lact/data/views/camera_file.h"
@@ -24,8 +24,8 @@ namespace lact::cli {
 namespace {
 
 struct NvsRenderArguments {
-  NvsArguments nvs;
-  std::string scene, camera, size, output;
+  SceneArguments scene;
+  std::string camera, size, output;
   bool turntable = false, interpolate = false, views = false, json = false;
   int64_t frames = data::Turntable{}.num_views, between = 15;
   double fps = 30;
@@ -47,7 +47,9 @@ std::string render_path_word(const NvsRenderArguments& arguments) {
 
 /// Cameras in the scene's coordinates.
 std::vector<data::Camera> render_path(const NvsRenderArguments& arguments, const std::string& kind,
-                                      const tasks::nvs::Session& scene) {
+                                      const tasks::nvs::DrawableScene& scene) {
+  LACT_CHECK(scene.knows_photos() || (kind != "--views" && kind != "--interpolate"),
+             "{}: Gaussians come without cameras, so {} needs --photos", scene.name(), kind);
   std::vector<data::Camera> cameras =
       kind == "--camera" ? data::to_scene(scene.frame(), data::read_camera_path(arguments.camera))
                          : scene.cameras();
@@ -62,7 +64,7 @@ std::vector<data::Camera> render_path(const NvsRenderArguments& arguments, const
 }
 
 /// Whether all frames were written; Ctrl-C stops in between.
-bool render_frames(const tasks::nvs::Session& scene, const std::vector<data::Camera>& path,
+bool render_frames(const tasks::nvs::DrawableScene& scene, const std::vector<data::Camera>& path,
                    io::FrameOutput& output) {
   const Interrupt interrupt;
   const auto start = std::chrono::steady_clock::now();
@@ -87,7 +89,8 @@ int run_nvs_render(const CLI::App& verb, const NvsRenderArguments& arguments) {
              "{}: --fps is for videos, .mp4 or .gif", arguments.output);
   io::check_frame_output(arguments.output);
   keep_freed_memory();
-  const tasks::nvs::Session scene = open_nvs_scene(arguments.scene, arguments.nvs);
+  const auto opened = reader_of(verb, arguments.scene)();
+  const tasks::nvs::DrawableScene& scene = *opened;
   const std::vector<data::Camera> path = render_path(arguments, kind, scene);
   std::vector<io::ImageSize> sizes;
   for (const auto& camera : path) {
@@ -120,17 +123,17 @@ int run_nvs_render(const CLI::App& verb, const NvsRenderArguments& arguments) {
 
 void add_nvs_render(CLI::App& task, int& exit_code) {
   const auto arguments = std::make_shared<NvsRenderArguments>();
-  auto* verb = task.add_subcommand("render", "Draw new views of a scene file: pictures or a video");
+  auto* verb = task.add_subcommand("render", "Draw new views of a scene: pictures or a video");
   verb->footer(
       "Example: lact nvs render scene.fw --turntable -o around.mp4\n"
       "         lact nvs render scene.fw --camera path.json --size 256x384 -o frames/\n"
+      "         lact nvs render scene.ply --photos photos/ --views -o frames/\n"
       "A camera path is a list of {w, h, fx, fy, cx, cy, w2c} in the coordinates of the photos' cameras.\n"
       "The output is a folder of PNG frames, one picture (.png), or a video (.mp4 or .gif, by ffmpeg).");
-  verb->add_option("SCENE", arguments->scene, "Scene file")->required();
   verb->add_option("-o,--output", arguments->output, "Folder, .png, .mp4 or .gif")
       ->check(output_frames())
       ->required();
-  add_nvs_options(*verb, arguments->nvs);
+  add_scene_words(*verb, arguments->scene);
   verb->add_option("--camera", arguments->camera, "Along the cameras of this file");
   verb->add_flag("--turntable", arguments->turntable, "Once around what the photos look at");
   verb->add_flag("--interpolate", arguments->interpolate, "From photo to photo");
@@ -143,7 +146,7 @@ void add_nvs_render(CLI::App& task, int& exit_code) {
       ->group("--interpolate");
   verb->add_option(
       "--size", arguments->size,
-      "Pixels of a frame, N (a square) or HxW, whole patches; by default those of the path or of "
+      "Pixels of a frame, N (a square) or HxW, whole patches of a model; by default those of the path or of "
       "the photos as the model read them");
   add_number(*verb, "--fps", arguments->fps, "Frames per second of a video", kFramesPerSecond)
       ->capture_default_str();

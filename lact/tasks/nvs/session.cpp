@@ -52,6 +52,11 @@ Session Session::open(const Loaded& nvs, const std::string& scene_file) {
   return {nvs.model, models::load_scene(scene_file, *nvs.model, nvs.fingerprint), scene_file};
 }
 
+std::string Session::details() const {
+  return fmt::format("{} input views, {} layers of width {}", cameras_.size(), config().num_layers,
+                     config().model_dim);
+}
+
 at::Tensor Session::render(const data::Camera& camera) const {
   data::check_patches(camera.height, camera.width, patch_size());
   return io::to_bytes(model_->render(*scene_.state, data::intrinsics_of({camera})[0],

@@ -8,6 +8,7 @@
 #include "lact/data/views/capture.h"
 #include "lact/data/views/frame_choice.h"
 #include "lact/models/nvs/scene_file.h"
+#include "lact/tasks/nvs/drawable_scene.h"
 #include "lact/tasks/nvs/growing_scene.h"
 #include "lact/tasks/nvs/load.h"
 
@@ -17,7 +18,7 @@ namespace lact::tasks::nvs {
 models::NvsScene read_photos(const Loaded& nvs, const data::Capture& photos,
                              const std::vector<int64_t>& chosen, const ReadOptions& options);
 
-class Session {
+class Session : public DrawableScene {
  public:
   /// `name` of the scene, such as its file, is the beginning of error sentences. Throws one if the scene's
   /// cameras or coordinates cannot be right.
@@ -26,19 +27,15 @@ class Session {
   /// A scene file and the model that load_for_scene found.
   static Session open(const Loaded& nvs, const std::string& scene_file);
 
-  /// uint8 [H, W, 3], H and W as in `camera`, which is in the scene's own coordinates, as the input views
-  /// are.
-  at::Tensor render(const data::Camera& camera) const;
-
-  const std::string& name() const { return name_; }
+  at::Tensor render(const data::Camera& camera) const override;
+  const std::string& name() const override { return name_; }
+  std::string details() const override;
   const models::NvsConfig& config() const { return model_->config(); }
-  int64_t patch_size() const { return config().patch_size; }
+  int64_t patch_size() const override { return config().patch_size; }
 
-  /// The input views, at least one.
-  const std::vector<data::Camera>& cameras() const { return cameras_; }
-
-  /// From the coordinates of the photos to the scene's.
-  const data::SceneFrame& frame() const { return frame_; }
+  /// The input views.
+  const std::vector<data::Camera>& cameras() const override { return cameras_; }
+  data::SceneFrame frame() const override { return frame_; }
 
  private:
   std::shared_ptr<models::NvsModel> model_;

@@ -3,37 +3,19 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "lact/data/views/frame_choice.h"
-#include "lact/data/views/test_views.h"
 #include "lact/eval/plot.h"
-#include "lact/models/nvs/model.h"
+#include "lact/tasks/nvs/evaluation/guesser.h"
 #include "lact/tasks/nvs/evaluation/image_metrics.h"
 
 namespace lact::tasks::nvs {
 
-struct NamedNvs {
-  std::string name;
-  std::shared_ptr<models::NvsModel> model;
-  /// The coordinates that it was trained in. A mean pose is that of the views it reads.
-  data::FrameChoice frame = data::FrameChoice::mean_pose;
-};
-
-/// The targets of a scene, guessed from some of its other views.
-struct GuessedViews {
-  at::Tensor pictures;  ///< [T, 3, H, W], the targets in their order
-  double reconstruct_seconds = 0;
-  double render_seconds = 0;  ///< per view
-};
-GuessedViews guess_views(const NamedNvs& model, const data::TestViews& scene, int64_t inputs);
-
 /// One model on one scene with a number of input views.
 struct ViewScore {
   std::string model, group, scene;
-  int64_t inputs = 0;
+  int64_t inputs = 0;       ///< 0: it reads none, as Gaussians
   ImageScores images = {};  ///< means over the targets
   double reconstruct_seconds = 0;
   double render_seconds = 0;  ///< per view
@@ -51,7 +33,12 @@ struct ViewScoresOptions {
 /// Targets on a sheet, at most.
 inline constexpr int64_t kSheetTargets = 4;
 
-/// By scene, model and number of inputs. Throws if a model's patches do not fit the pictures.
+/// By scene, guesser and number of inputs. Throws if a model's patches do not fit the pictures.
+std::vector<ViewScore> guesser_scores(const std::vector<Guesser>& guessers,
+                                      const std::vector<data::TestCase>& cases,
+                                      const ViewScoresOptions& options = {});
+
+/// The same of models alone.
 std::vector<ViewScore> view_scores(const std::vector<NamedNvs>& models,
                                    const std::vector<data::TestCase>& cases,
                                    const ViewScoresOptions& options = {});
@@ -70,7 +57,7 @@ struct ViewSummary {
 /// Groups and models in the order in which they appear.
 std::vector<ViewSummary> summarize(const std::vector<ViewScore>& scores);
 
-/// PSNR of one group against the number of input views, a line for each model.
+/// PSNR of one group against the number of input views, a line for each model that reads views.
 eval::Plot view_psnr_plot(const std::vector<ViewSummary>& summaries, const std::string& group);
 
 /// Times over all groups against the number of input views. LaCT reads in linear time and renders in constant

@@ -49,11 +49,11 @@ eval::Plot summary_plot(const std::vector<ViewSummary>& summaries, const std::st
   for (const auto& model : in_order(summaries, [](const auto& one) { return one.model; })) {
     eval::Series series{model, {}, {}};
     for (const auto& one : summaries) {
-      if (one.model != model) continue;
+      if (one.model != model || one.inputs == 0) continue;
       series.x.push_back(static_cast<double>(one.inputs));
       series.y.push_back(value(one));
     }
-    plot.series.push_back(std::move(series));
+    if (!series.x.empty()) plot.series.push_back(std::move(series));
   }
   return plot;
 }

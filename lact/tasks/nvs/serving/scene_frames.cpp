@@ -1,6 +1,5 @@
 #include "lact/tasks/nvs/serving/scene_frames.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,26 +10,27 @@
 
 namespace lact::tasks::nvs {
 
-SceneFrames::SceneFrames(const Session& session, int64_t full_side)
-    : session_(session), full_side_(full_side) {
-  const data::Camera& first = session_.cameras().front();
-  if (full_side_ == 0) full_side_ = std::max(first.height, first.width);
-  data::check_patches(full_side_, full_side_, session_.patch_size());
+SceneFrames::SceneFrames(const DrawableScene& scene, int64_t full_side)
+    : scene_(scene), full_side_(full_side) {
+  const data::Camera& first = scene_.cameras().front();
+  const int64_t patch = scene_.patch_size();
+  if (full_side_ == 0)
+    full_side_ = std::min(std::max(first.height, first.width), std::max(patch, kUsualSide / patch * patch));
+  data::check_patches(full_side_, full_side_, patch);
 }
 
 SceneDescription SceneFrames::describe() const {
   SceneDescription description;
-  description.name = session_.name();
-  description.details = fmt::format("{} input views, {} layers of width {}", session_.cameras().size(),
-                                    session_.config().num_layers, session_.config().model_dim);
-  description.cameras = session_.cameras();
-  description.size_multiple = session_.patch_size();
+  description.name = scene_.name();
+  description.details = scene_.details();
+  description.cameras = scene_.cameras();
+  description.size_multiple = scene_.patch_size();
   description.full_side = full_side_;
   return description;
 }
 
-SceneFileFrames::SceneFileFrames(Loaded nvs, std::string file, int64_t full_side)
-    : nvs_(std::move(nvs)), file_(std::move(file)), full_side_(full_side) {
+SceneFileFrames::SceneFileFrames(SceneReader read, std::string file, int64_t full_side)
+    : read_(std::move(read)), file_(std::move(file)), full_side_(full_side) {
   seen_ = stamp();
   open();
 }
@@ -43,9 +43,9 @@ SceneFileFrames::Stamp SceneFileFrames::stamp() const {
 }
 
 void SceneFileFrames::open() {
-  auto session = std::make_unique<Session>(Session::open(nvs_, file_));
-  frames_ = std::make_unique<SceneFrames>(*session, full_side_);
-  session_ = std::move(session);
+  auto scene = read_();
+  frames_ = std::make_unique<SceneFrames>(*scene, full_side_);
+  scene_ = std::move(scene);
 }
 
 bool SceneFileFrames::refresh() {

@@ -1,28 +1,31 @@
-// The scene of a session, as the viewer shows it.
+// A scene as the viewer shows it.
 #pragma once
 
+#include "lact/tasks/nvs/open_scene.h"
 #include "lact/tasks/nvs/serving/frame_source.h"
-#include "lact/tasks/nvs/session.h"
 
 namespace lact::tasks::nvs {
 
 class SceneFrames : public FrameSource {
  public:
-  /// `full_side` is the longer side of a frame when nothing moves; 0: that of the first input view.
-  explicit SceneFrames(const Session& session, int64_t full_side = 0);
+  /// `full_side` is the longer side of a frame when nothing moves; 0: that of the first camera, at most
+  /// kUsualSide.
+  explicit SceneFrames(const DrawableScene& scene, int64_t full_side = 0);
+
+  static constexpr int64_t kUsualSide = 1024;
 
   SceneDescription describe() const override;
-  at::Tensor render(const data::Camera& camera) override { return session_.render(camera); }
+  at::Tensor render(const data::Camera& camera) override { return scene_.render(camera); }
 
  private:
-  const Session& session_;
+  const DrawableScene& scene_;
   int64_t full_side_;
 };
 
 /// The scene of a file, read again when the file is replaced by a newer one.
 class SceneFileFrames : public FrameSource {
  public:
-  SceneFileFrames(Loaded nvs, std::string file, int64_t full_side = 0);
+  SceneFileFrames(SceneReader read, std::string file, int64_t full_side = 0);
 
   SceneDescription describe() const override { return frames_->describe(); }
   at::Tensor render(const data::Camera& camera) override { return frames_->render(camera); }
@@ -39,11 +42,11 @@ class SceneFileFrames : public FrameSource {
   Stamp stamp() const;
   void open();
 
-  Loaded nvs_;
+  SceneReader read_;
   std::string file_;
   int64_t full_side_;
   Stamp seen_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<DrawableScene> scene_;
   std::unique_ptr<SceneFrames> frames_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "lact/data/views/preprocess.h"
 #include "lact/models/nvs/folder.h"
+#include "lact/tasks/nvs/session.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_nvs.h"
@@ -51,7 +52,7 @@ TEST(SceneFileFrames, AFileThatIsReplacedIsShown) {
   nvs.fingerprint = models::fingerprint(*nvs.model);
   models::NvsScene scene = scene_of_noise(*nvs.model);
   models::save_scene(file, scene, nvs.fingerprint);
-  SceneFileFrames frames(nvs, file, 20);
+  SceneFileFrames frames([&] { return std::make_unique<Session>(Session::open(nvs, file)); }, file, 20);
   EXPECT_FALSE(frames.refresh());
   const data::Camera camera = frames.describe().cameras[1];
   const at::Tensor before = frames.render(camera);
