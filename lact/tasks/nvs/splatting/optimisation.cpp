@@ -8,8 +8,8 @@
 #include "lact/base/error.h"
 #include "lact/base/random.h"
 #include "lact/ops/losses/l1_dssim.h"
+#include "lact/tasks/nvs/gaussian_scene.h"
 #include "lact/tasks/nvs/splatting/initial.h"
-#include "lact/tasks/nvs/splatting/photos.h"
 
 namespace lact::tasks::nvs {
 
@@ -32,7 +32,7 @@ SplatOptimisation::SplatOptimisation(const SplatConfig& config, int64_t seed, co
       strategy_(make_strategy(config, extent_)) {
   LACT_CHECK(!photos.images.empty(), "[splat] there are no photos to learn from");
   for (size_t i = 0; i < photos.images.size(); ++i) {
-    cameras_.push_back(splat_camera(photos.cameras[i]));
+    cameras_.push_back(splat_camera_of(photos.cameras[i]));
     photos_.push_back(photos.images[i].unsqueeze(0).contiguous());
   }
 }

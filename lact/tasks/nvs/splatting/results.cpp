@@ -8,7 +8,7 @@
 #include "lact/io/picture_sheet.h"
 #include "lact/io/png.h"
 #include "lact/tasks/nvs/presentation.h"
-#include "lact/tasks/nvs/splatting/photos.h"
+#include "lact/tasks/nvs/splatting/drawing.h"
 
 namespace lact::tasks::nvs {
 

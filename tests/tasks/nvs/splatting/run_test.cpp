@@ -8,7 +8,7 @@
 
 #include "lact/io/gaussian_ply.h"
 #include "lact/io/image.h"
-#include "lact/tasks/nvs/splatting/photos.h"
+#include "lact/tasks/nvs/splatting/drawing.h"
 #include "lact/tasks/nvs/splatting/results.h"
 #include "lact/train/run_folder.h"
 #include "support/errors.h"

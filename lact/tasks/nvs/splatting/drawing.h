@@ -1,17 +1,14 @@
-// The photos of a capture as an optimisation of Gaussians looks at them: in the capture's own coordinates.
+// Pictures of Gaussians, without gradients.
 #pragma once
 
 #include <vector>
 
-#include "lact/ops/splat/camera.h"
-#include "lact/ops/splat/splat.h"
-#include "lact/tasks/nvs/fitting/held_out.h"
+#include "lact/data/views/camera.h"
+#include "lact/ops/splat/gaussians.h"
 
 namespace lact::tasks::nvs {
 
-ops::SplatCamera splat_camera(const data::Camera& camera);
-
-/// A view of the Gaussians, [3, H, W] in [0, 1], without gradients.
+/// A view of the Gaussians, [3, H, W] in [0, 1].
 at::Tensor draw_gaussians(const ops::Gaussians& gaussians, const data::Camera& camera,
                           const std::vector<double>& background);
 
