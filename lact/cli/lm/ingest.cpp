@@ -44,7 +44,6 @@ int64_t total_bytes(const std::vector<std::string>& files) {
 }
 
 void run_ingest(const IngestArguments& arguments) {
-  keep_freed_memory();
   const auto files = data::find_text_files(arguments.texts);
   const parallel::World world = join_ranks(arguments.ranks, Shared::sequence);
   return_freed_memory();
