@@ -1,6 +1,6 @@
 """PyTorch, asked by `lact bench`: reads one JSON request per line, answers with one line.
 
-{"op": "ttt" | "attention" | "recurrence" | "prefill" | "train" | "decode" | "nvs_reconstruct" | "nvs_render" | "nvs_train",
+{"op": "ttt" | "attention" | "recurrence" | "splat" | "prefill" | "train" | "decode" | "nvs_reconstruct" | "nvs_render" | "nvs_train",
  "precision": "bf16" | "f32", ...sizes...}
     -> {"seconds": s}                           one run
     -> {"extra_memory_mb": m}                   with "memory": true
@@ -24,9 +24,11 @@ import attention  # noqa: E402
 import lm  # noqa: E402
 import nvs  # noqa: E402
 import recurrences  # noqa: E402
+import splat  # noqa: E402
 import ttt  # noqa: E402
 
 OPS = {"ttt": ttt.Ttt, "attention": attention.Attention, "recurrence": recurrences.Recurrence,
+       "splat": splat.Splat,
        "prefill": lm.Prefill, "train": lm.Train, "decode": lm.Decode,
        "nvs_reconstruct": nvs.Reconstruct, "nvs_render": nvs.Render, "nvs_train": nvs.Train}
 

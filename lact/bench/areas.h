@@ -20,6 +20,7 @@ void bench_ttt(Session& session);
 void bench_newton_schulz(Session& session);
 void bench_attention(Session& session);
 void bench_recurrences(Session& session);
+void bench_splat(Session& session);
 void bench_lm(Session& session, const MakeTrainStep& make_step);
 void bench_decode(Session& session);
 void bench_nvs(Session& session);

@@ -48,6 +48,12 @@ const std::vector<Area>& areas() {
        "320 D\n"
        "backward; DeltaNet 3 D2 + 256 D and 9 D2 + 832 D.",
        bench::bench_recurrences},
+      {"splat", "Pictures of Gaussians: forward and backward, against Gaussians, pixels and threads",
+       "A shape is the number of Gaussians, with harmonics of degree 3, and the picture's size. PyTorch "
+       "composes tiles\n"
+       "with lists of about the same length together. What is compared with the reference is a window of 24 "
+       "x 24 pixels.",
+       bench::bench_splat},
       {"lm", "Language model: prefill and training step",
        "Counted: the model's own operations (lact info), attention over what the window really holds, "
        "updates of\n"

@@ -11,6 +11,7 @@
 #include "lact/bench/nvs_problem.h"
 #include "lact/bench/recurrence_problem.h"
 #include "lact/bench/session.h"
+#include "lact/bench/splat_problem.h"
 #include "lact/bench/ttt_problem.h"
 #include "support/places.h"
 #include "support/temporary_folder.h"
@@ -136,6 +137,18 @@ TEST_F(RealPeer, ComputesTheSameRecurrences) {
                  {"backward", true},
                  {"form", form}},
                 RecurrenceProblem(shape, at::kFloat).run(true));
+  }
+}
+
+TEST_F(RealPeer, ComputesTheSamePicturesOfGaussians) {
+  const SplatShape shape = {300, 50};
+  for (const char* form : {"16 logs", "8 logs", "8 cumprod"}) {
+    expect_same({{"op", "splat"},
+                 {"gaussians", shape.gaussians},
+                 {"side", shape.side},
+                 {"backward", true},
+                 {"form", form}},
+                SplatProblem(shape).run(true));
   }
 }
 

@@ -36,9 +36,9 @@ TEST_P(BenchArea, QuickGivesRowsOfFiniteFigures) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BenchArea,
-                         ::testing::Values("ttt", "newton-schulz", "attention", "recurrences", "lm", "decode",
-                                           "nvs", "video", "chunks", "mixers", "million", "plan", "parallel",
-                                           "profile"));
+                         ::testing::Values("ttt", "newton-schulz", "attention", "recurrences", "splat", "lm",
+                                           "decode", "nvs", "video", "chunks", "mixers", "million", "plan",
+                                           "parallel", "profile"));
 
 TEST(BenchVerb, MachinePrintsItsLimits) {
   const auto text = run_program("--threads 1 bench machine --quick").out;

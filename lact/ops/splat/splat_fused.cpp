@@ -32,8 +32,9 @@ struct Splat : torch::autograd::Function<Splat> {
     const auto kept = c10::make_intrusive<KeptPass>();
     kept->pass.camera = camera;
     kept->pass.options = options;
-    // The offsets themselves are no more needed than their number; a variable kept here would keep its graph.
-    kept->pass.options.screen_offsets = screen_offsets.defined() ? screen_offsets.detach() : at::Tensor();
+    // A variable kept here would keep its graph.
+    kept->pass.options.screen_offsets =
+        options.screen_offsets.defined() ? screen_offsets.detach() : at::Tensor();
     const SplatImage result = splat_forward(kept->pass, gaussians);
     context->save_for_backward({means, quaternions, log_scales, opacity_logits, harmonics});
     context->saved_data["pass"] = c10::IValue::make_capsule(kept);
@@ -74,8 +75,10 @@ SplatImage splat(const Gaussians& gaussians, const SplatCamera& camera, const Sp
     forgotten.options.screen_offsets = offsets;
     return splat_forward(forgotten, packed);
   }
+  // Autograd takes no undefined tensor.
+  const at::Tensor given = offsets.defined() ? offsets : at::empty({0}, packed.means.options());
   const auto results = Splat::apply(packed.means, packed.quaternions, packed.log_scales,
-                                    packed.opacity_logits, packed.harmonics, offsets, camera, options);
+                                    packed.opacity_logits, packed.harmonics, given, camera, options);
   return {results[0], results[1], results[2], results[3]};
 }
 

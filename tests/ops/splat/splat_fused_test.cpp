@@ -133,6 +133,19 @@ TEST(SplatFused, ThreadsChangeNoBit) {
     EXPECT_TRUE(at::equal(one.tensors[i], two.tensors[i])) << SplatValues::kNames[i];
 }
 
+TEST(SplatFused, ScreenOffsetsAreNotNeeded) {
+  SplatScene scene = splat_scene(10, 12, 12);
+  scene.options.screen_offsets.zero_();
+  const SplatValues expected = splat_values(splat, scene);
+  scene.options.screen_offsets = at::Tensor();
+  const Gaussians leaves =
+      map_fields(scene.gaussians, [](const at::Tensor& x) { return x.detach().requires_grad_(true); });
+  const SplatImage own = splat(leaves, scene.camera, scene.options);
+  EXPECT_TRUE(at::equal(own.image, expected.tensors[0]));
+  own.image.sum().backward();
+  EXPECT_TRUE(leaves.means.grad().defined());
+}
+
 TEST(SplatFused, TakesTensorsWithGapsAndGradientsOfOneOutput) {
   SplatScene scene = splat_scene(30, 20, 28);
   const SplatValues packed = splat_values(splat, scene);
