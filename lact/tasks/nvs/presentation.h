@@ -17,7 +17,7 @@ eval::Plot psnr_curve(const std::string& folder, const std::string& title, doubl
 
 /// turntable.mp4 in `folder`, or, where the photos do not look from all sides, path.mp4 from photo to photo;
 /// without ffmpeg a folder of frames. Returns its name. `cameras` are those of the photos, `render` gives
-/// [3, H, W] in [0, 1].
+/// bytes [H, W, 3].
 std::string write_scene_video(const std::function<at::Tensor(const data::Camera&)>& render,
                               const std::vector<data::Camera>& cameras, const std::string& folder,
                               const std::function<void(int64_t done, int64_t total)>& on_frame = {});

@@ -112,12 +112,13 @@ class Classic : public Strategy {
     }
 
     const ops::Gaussians& now = population.gaussians();
-    const double least = opacity_logit(config_.least_opacity);
-    at::Tensor stays = now.opacity_logits.detach().ge(least);
+    at::Tensor whole = at::ones({now.size()}, at::kBool);
+    whole.narrow(0, 0, count).logical_and_(split.logical_not());
+    at::Tensor stays =
+        whole.logical_and(now.opacity_logits.detach().ge(opacity_logit(config_.least_opacity)));
     if (step.share > config_.reset_every)
       stays = stays.logical_and(now.log_scales.detach().amax(1).exp().le(config_.large * extent_));
-    stays.narrow(0, 0, count).logical_and_(split.logical_not());
-    if (!stays.any().item<bool>()) return;  // better poor ones than none
+    if (!stays.any().item<bool>()) stays = whole;  // better poor ones than none
     population.keep(stays.nonzero().squeeze(1));
   }
 

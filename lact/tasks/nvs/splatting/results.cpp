@@ -30,7 +30,8 @@ SplatFiles write_splat_files(const SplatRun& run, const std::string& ply,
   files.curve = place("curve.svg");
   double minutes = 0;
   eval::write_svg(files.curve, psnr_curve(folder, "Splats", minutes));
-  files.video = write_scene_video(draw, photos.shown.cameras, folder, on_frame);
+  files.video = write_scene_video([&](const data::Camera& camera) { return io::to_bytes(draw(camera)); },
+                                  photos.shown.cameras, folder, on_frame);
   return files;
 }
 
