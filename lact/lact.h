@@ -37,9 +37,11 @@
 #include "lact/tasks/lm/load.h"
 #include "lact/tasks/lm/session.h"
 
-// View synthesis: a model, and a scene that is read from photos and drawn from any camera.
+// View synthesis: a model, and a scene that is read from photos, or Gaussians of a .ply file, drawn from any
+// camera.
 #include "lact/data/views/capture.h"
 #include "lact/models/nvs/scene_file.h"
+#include "lact/tasks/nvs/gaussian_scene.h"
 #include "lact/tasks/nvs/load.h"
 #include "lact/tasks/nvs/session.h"
 
@@ -48,5 +50,6 @@
 #include "lact/tasks/video/session.h"
 
 // Tensors in and out of files.
+#include "lact/io/gaussian_ply.h"
 #include "lact/io/image.h"
 #include "lact/io/safetensors.h"

@@ -65,7 +65,8 @@ data::Turntable turntable_around(const ops::Gaussians& gaussians, const std::opt
     turntable.center[size_t(axis)] = quantile_of(places.select(1, axis), 0.5);
   const auto& [x, y, z] = turntable.center;
   const at::Tensor distances = (places - at::tensor({x, y, z}, at::kDouble).to(places.options())).norm(2, 1);
-  double radius = quantile_of(distances, 0.75);
+  const double most = quantile_of(distances, 0.9), half = quantile_of(distances, 0.5);
+  double radius = 1.1 * (half > 0 ? std::min(most, 2 * half) : most);
   if (!(radius > 0)) radius = gaussians.log_scales.detach().exp().max().item<double>();
   const double half_view = turntable.horizontal_view / 2 * std::numbers::pi / 180;
   turntable.min_radius = turntable.max_radius = std::clamp(radius, 1e-6, 1e6) / std::sin(half_view);

@@ -48,8 +48,8 @@ class GaussianScene : public DrawableScene {
 
 ops::SplatCamera splat_camera_of(const data::Camera& camera);
 
-/// Once around the median of the Gaussians that can be seen, so far away that three quarters of them are in
-/// the picture: a few that are lost in the distance do not count.
+/// Once around the median of the Gaussians that can be seen, so far away that nine tenths of them are in the
+/// picture, or twice the distance within which half of them lie: what is lost in the distance does not count.
 data::Turntable turntable_around(const ops::Gaussians& gaussians, const std::optional<data::Point>& up = {});
 
 /// -y, as structure from motion and most programs for Gaussians have it; z where the scene is flattest along
