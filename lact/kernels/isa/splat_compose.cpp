@@ -67,20 +67,23 @@ LACT_INLINE void each_pixel(const SplatTiles<Number>& tiles, int64_t tile, const
       body(row * kSplatTile + column, (y + row) * tiles.width + x + column);
 }
 
+/// Numbers of a plane of a tile: planes that lie a multiple of 4096 bytes apart get into each other's way.
+constexpr int kPlane = kTilePixels + 2 * kSplatTile;
+
 /// A tile while it is composed.
 template <class Number>
 struct Canvas {
   /// Transmittance; negative where the pixel has ended, or is outside of the picture.
-  alignas(64) Number left[kTilePixels];
-  alignas(64) Number red[kTilePixels];
-  alignas(64) Number green[kTilePixels];
-  alignas(64) Number blue[kTilePixels];
-  alignas(64) Number depth[kTilePixels];
-  alignas(64) SplatIndex<Number> stops[kTilePixels];
+  alignas(64) Number left[kPlane];
+  alignas(64) Number red[kPlane];
+  alignas(64) Number green[kPlane];
+  alignas(64) Number blue[kPlane];
+  alignas(64) Number depth[kPlane];
+  alignas(64) SplatIndex<Number> stops[kPlane];
 
   bool ended() const {
     Number most = -1;
-    for (const Number value : left) most = value > most ? value : most;
+    for (int i = 0; i < kTilePixels; ++i) most = left[i] > most ? left[i] : most;
     return most < 0;
   }
 };
@@ -126,7 +129,8 @@ void forward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<N
         const V left = load(canvas.left + place);
         const Lit near = at_most(sigma, reach) & at_most(zero, sigma) & above(left, zero);
         if (near.empty()) continue;
-        const V alpha = minimum(of.opacity * exp(-sigma), cap);
+        // Where it does not count, σ may be anything: no numbers so small that processors are slow with them.
+        const V alpha = minimum(of.opacity * exp(-minimum(sigma, reach)), cap);
         const Lit counts = near & at_most(threshold, alpha);
         const V behind = left - left * alpha;
         const Lit passes = counts & above(behind, stop);
@@ -170,13 +174,13 @@ void forward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<N
 ///   ∂/∂alpha)
 template <class Number>
 struct BackwardCanvas {
-  alignas(64) Number left[kTilePixels];  ///< T behind the Gaussian
-  alignas(64) Number behind[kTilePixels];
-  alignas(64) Number red[kTilePixels];  ///< ∂/∂image, ∂/∂depth
-  alignas(64) Number green[kTilePixels];
-  alignas(64) Number blue[kTilePixels];
-  alignas(64) Number depth[kTilePixels];
-  alignas(64) SplatIndex<Number> stops[kTilePixels];
+  alignas(64) Number left[kPlane];  ///< T behind the Gaussian
+  alignas(64) Number behind[kPlane];
+  alignas(64) Number red[kPlane];  ///< ∂/∂image, ∂/∂depth
+  alignas(64) Number green[kPlane];
+  alignas(64) Number blue[kPlane];
+  alignas(64) Number depth[kPlane];
+  alignas(64) SplatIndex<Number> stops[kPlane];
   int64_t count = 0;  ///< of pairs that a pixel has looked at
 
   BackwardCanvas(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<const Number>& gradient,
@@ -261,7 +265,7 @@ void backward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<
         const Lit near = at_most(sigma, reach) & at_most(zero, sigma) & above(stops, index);
         if (near.empty()) continue;
         touched = true;
-        const V strength = of.opacity * exp(-sigma);
+        const V strength = of.opacity * exp(-minimum(sigma, reach));
         const V capped = minimum(strength, cap);
         const Lit counts = near & at_most(threshold, capped);
         const V alpha = select(counts, capped, zero);
