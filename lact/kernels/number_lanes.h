@@ -7,6 +7,7 @@
 #endif
 
 #include <initializer_list>
+#include <type_traits>
 
 #include "lact/kernels/simd.h"
 
@@ -63,6 +64,60 @@ LACT_INLINE bool any(Mask mask) {
   return found;
 #endif
 }
+
+/// Some of the lanes: a mask register where there are such, what comparisons give elsewhere.
+template <class Number>
+struct LaneSet {
+#if defined(__AVX512F__)
+  using Bits = std::conditional_t<sizeof(Number) == 4, __mmask16, __mmask8>;
+  LACT_INLINE bool empty() const { return bits == 0; }
+  LACT_INLINE bool has(int lane) const { return (bits >> lane & 1) != 0; }
+#else
+  using Bits = typename LanesOf<Number>::Mask;
+  LACT_INLINE bool empty() const { return !any(bits); }
+  LACT_INLINE bool has(int lane) const { return bits[lane] != 0; }
+#endif
+  LACT_INLINE LaneSet operator&(LaneSet other) const { return {Bits(bits & other.bits)}; }
+  LACT_INLINE LaneSet without(LaneSet other) const { return {Bits(bits & ~other.bits)}; }
+  Bits bits;
+};
+
+/// a <= b, a > b, and values of the lanes of a set with others or zeros elsewhere.
+#if defined(__AVX512F__)
+LACT_INLINE LaneSet<float> at_most(Vec a, Vec b) {
+  return {_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LE_OQ)};
+}
+LACT_INLINE LaneSet<double> at_most(DoubleVec a, DoubleVec b) {
+  return {_mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LE_OQ)};
+}
+LACT_INLINE LaneSet<float> above(Vec a, Vec b) {
+  return {_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ)};
+}
+LACT_INLINE LaneSet<double> above(DoubleVec a, DoubleVec b) {
+  return {_mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ)};
+}
+LACT_INLINE LaneSet<float> above(Ints a, Ints b) { return {_mm512_cmpgt_epi32_mask((__m512i)a, (__m512i)b)}; }
+LACT_INLINE LaneSet<double> above(DoubleInts a, DoubleInts b) {
+  return {_mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b)};
+}
+LACT_INLINE Vec select(LaneSet<float> where, Vec yes, Vec no) {
+  return (Vec)_mm512_mask_blend_ps(where.bits, (__m512)no, (__m512)yes);
+}
+LACT_INLINE DoubleVec select(LaneSet<double> where, DoubleVec yes, DoubleVec no) {
+  return (DoubleVec)_mm512_mask_blend_pd(where.bits, (__m512d)no, (__m512d)yes);
+}
+#else
+LACT_INLINE LaneSet<float> at_most(Vec a, Vec b) { return {a <= b}; }
+LACT_INLINE LaneSet<double> at_most(DoubleVec a, DoubleVec b) { return {a <= b}; }
+LACT_INLINE LaneSet<float> above(Vec a, Vec b) { return {a > b}; }
+LACT_INLINE LaneSet<double> above(DoubleVec a, DoubleVec b) { return {a > b}; }
+LACT_INLINE LaneSet<float> above(Ints a, Ints b) { return {a > b}; }
+LACT_INLINE LaneSet<double> above(DoubleInts a, DoubleInts b) { return {a > b}; }
+LACT_INLINE Vec select(LaneSet<float> where, Vec yes, Vec no) { return select(where.bits, yes, no); }
+LACT_INLINE DoubleVec select(LaneSet<double> where, DoubleVec yes, DoubleVec no) {
+  return select(where.bits, yes, no);
+}
+#endif
 
 LACT_INLINE Vec square_root(Vec x) {
 #if defined(__AVX512F__)

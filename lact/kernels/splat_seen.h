@@ -11,9 +11,14 @@ namespace {
 /// Numbers of several Gaussians, `stride` apart; the last one again where there are fewer than lanes.
 template <class Number>
 LACT_INLINE typename LanesOf<Number>::Vector gather(const Number* from, int64_t stride, int count) {
-  typename LanesOf<Number>::Vector value;
-  for (int i = 0; i < LanesOf<Number>::kCount; ++i) value[i] = from[(i < count ? i : count - 1) * stride];
-  return value;
+  constexpr int kCount = LanesOf<Number>::kCount;
+  alignas(64) Number values[kCount];
+  if (count == kCount) {
+    for (int i = 0; i < kCount; ++i) values[i] = from[i * stride];
+  } else {
+    for (int i = 0; i < kCount; ++i) values[i] = from[(i < count ? i : count - 1) * stride];
+  }
+  return load(values);
 }
 template <class Number>
 LACT_INLINE void scatter(Number* to, int64_t stride, typename LanesOf<Number>::Vector value, int count) {
@@ -22,6 +27,18 @@ LACT_INLINE void scatter(Number* to, int64_t stride, typename LanesOf<Number>::V
 template <class Number>
 LACT_INLINE Vector3<typename LanesOf<Number>::Vector> gather3(const Number* from, int count) {
   return {gather(from, 3, count), gather(from + 1, 3, count), gather(from + 2, 3, count)};
+}
+
+/// Asks for the harmonics of the Gaussians after these, which are most of what is read.
+template <class Number>
+LACT_INLINE void fetch_harmonics(const SplatScene<const Number>& scene, int64_t n, int64_t end) {
+  constexpr int64_t kCount = LanesOf<Number>::kCount;
+  const int64_t width = 3 * scene.coefficients;
+  const int64_t last = n + 2 * kCount < end ? n + 2 * kCount : end;
+  const auto* until = reinterpret_cast<const char*>(scene.harmonics + last * width);
+  for (const auto* line = reinterpret_cast<const char*>(scene.harmonics + (n + kCount) * width); line < until;
+       line += 64)
+    __builtin_prefetch(line);
 }
 
 template <class V>

@@ -40,6 +40,14 @@ struct Splat {
   V dx[kColumns], level[kColumns], slope[kColumns];
 };
 
+/// Records lie far from each other: asks for the one that comes so many pairs later.
+constexpr int64_t kPairsAhead = 8;
+template <class Number>
+LACT_INLINE void fetch(const SplatTiles<Number>& tiles, const SplatPair& pair) {
+  const auto* record = reinterpret_cast<const char*>(tiles.records + pair.gaussian);
+  for (size_t line = 0; line < sizeof(SplatRecord<Number>); line += 64) __builtin_prefetch(record + line);
+}
+
 /// 0.5, 1.5, ...: centres of the pixels of a vector.
 template <class Number>
 LACT_INLINE typename LanesOf<Number>::Vector pixel_centres() {
@@ -59,20 +67,23 @@ LACT_INLINE void each_pixel(const SplatTiles<Number>& tiles, int64_t tile, const
       body(row * kSplatTile + column, (y + row) * tiles.width + x + column);
 }
 
+/// Numbers of a plane of a tile: planes that lie a multiple of 4096 bytes apart get into each other's way.
+constexpr int kPlane = kTilePixels + 2 * kSplatTile;
+
 /// A tile while it is composed.
 template <class Number>
 struct Canvas {
   /// Transmittance; negative where the pixel has ended, or is outside of the picture.
-  alignas(64) Number left[kTilePixels];
-  alignas(64) Number red[kTilePixels];
-  alignas(64) Number green[kTilePixels];
-  alignas(64) Number blue[kTilePixels];
-  alignas(64) Number depth[kTilePixels];
-  alignas(64) SplatIndex<Number> stops[kTilePixels];
+  alignas(64) Number left[kPlane];
+  alignas(64) Number red[kPlane];
+  alignas(64) Number green[kPlane];
+  alignas(64) Number blue[kPlane];
+  alignas(64) Number depth[kPlane];
+  alignas(64) SplatIndex<Number> stops[kPlane];
 
   bool ended() const {
     Number most = -1;
-    for (const Number value : left) most = value > most ? value : most;
+    for (int i = 0; i < kTilePixels; ++i) most = left[i] > most ? left[i] : most;
     return most < 0;
   }
 };
@@ -86,7 +97,7 @@ template <class Number>
 void forward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<Number>& out,
              const SplatKept<Number>& kept) {
   using V = typename LanesOf<Number>::Vector;
-  using Mask = typename LanesOf<Number>::Mask;
+  using Lit = LaneSet<Number>;
   constexpr int kCount = LanesOf<Number>::kCount;
   Canvas<Number> canvas;
   for (int i = 0; i < kTilePixels; ++i) {
@@ -102,10 +113,13 @@ void forward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<N
   });
   const int64_t x = tile % tiles.columns * kSplatTile, y = tile / tiles.columns * kSplatTile;
   const V zero = {}, centres = pixel_centres<Number>(), cap = tiles.alpha_cap - zero;
+  const V threshold = tiles.alpha_threshold - zero, stop = tiles.transmittance_stop - zero;
   bool ended = false;
   for (int64_t pair = 0; pair < count && !ended; ++pair) {
+    if (pair + kPairsAhead < count) fetch(tiles, pairs[pair + kPairsAhead]);
     const Splat<Number> splat(tiles.records[pairs[pair].gaussian], x, y, centres);
     const SplatRecord<Number>& of = splat.record;
+    const V reach = of.reach - zero;
     bool ends_here = false;
     for (int row = splat.top; row <= splat.bottom; ++row) {
       const Number dy = splat.dy(row);
@@ -113,23 +127,24 @@ void forward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<N
         const V sigma = splat.sigma(column, dy);
         const int place = row * kSplatTile + column * kCount;
         const V left = load(canvas.left + place);
-        const Mask near = (sigma <= of.reach) & (sigma >= zero) & (left > zero);
-        if (!any(near)) continue;
-        const V alpha = minimum(of.opacity * exp(-sigma), cap);
-        const Mask counts = near & (alpha >= tiles.alpha_threshold);
+        const Lit near = at_most(sigma, reach) & at_most(zero, sigma) & above(left, zero);
+        if (near.empty()) continue;
+        // Where it does not count, σ may be anything: no numbers so small that processors are slow with them.
+        const V alpha = minimum(of.opacity * exp(-minimum(sigma, reach)), cap);
+        const Lit counts = near & at_most(threshold, alpha);
         const V behind = left - left * alpha;
-        const Mask passes = counts & (behind > tiles.transmittance_stop);
+        const Lit passes = counts & above(behind, stop);
         const V weight = select(passes, alpha * left, zero);
         add(canvas.red + place, weight * of.red);
         add(canvas.green + place, weight * of.green);
         add(canvas.blue + place, weight * of.blue);
         add(canvas.depth + place, weight * of.depth);
         store(canvas.left + place, select(passes, behind, left));
-        const Mask ends = counts & ~passes;
-        if (!any(ends)) continue;
+        const Lit ends = counts.without(passes);
+        if (ends.empty()) continue;
         ends_here = true;
         for (int i = 0; i < kCount; ++i) {
-          if (ends[i] == 0) continue;
+          if (!ends.has(i)) continue;
           canvas.left[place + i] = -canvas.left[place + i];
           canvas.stops[place + i] = SplatIndex<Number>(pair);
         }
@@ -159,13 +174,13 @@ void forward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<N
 ///   ∂/∂alpha)
 template <class Number>
 struct BackwardCanvas {
-  alignas(64) Number left[kTilePixels];  ///< T behind the Gaussian
-  alignas(64) Number behind[kTilePixels];
-  alignas(64) Number red[kTilePixels];  ///< ∂/∂image, ∂/∂depth
-  alignas(64) Number green[kTilePixels];
-  alignas(64) Number blue[kTilePixels];
-  alignas(64) Number depth[kTilePixels];
-  alignas(64) SplatIndex<Number> stops[kTilePixels];
+  alignas(64) Number left[kPlane];  ///< T behind the Gaussian
+  alignas(64) Number behind[kPlane];
+  alignas(64) Number red[kPlane];  ///< ∂/∂image, ∂/∂depth
+  alignas(64) Number green[kPlane];
+  alignas(64) Number blue[kPlane];
+  alignas(64) Number depth[kPlane];
+  alignas(64) SplatIndex<Number> stops[kPlane];
   int64_t count = 0;  ///< of pairs that a pixel has looked at
 
   BackwardCanvas(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<const Number>& gradient,
@@ -220,6 +235,7 @@ void backward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<
               const SplatKept<const Number>& kept, Number* sums) {
   using V = typename LanesOf<Number>::Vector;
   using Mask = typename LanesOf<Number>::Mask;
+  using Lit = LaneSet<Number>;
   constexpr int kCount = LanesOf<Number>::kCount;
   BackwardCanvas<Number> canvas(tiles, tile, gradient, kept);
   const SplatPair* pairs = tiles.pairs + tiles.starts[tile];
@@ -230,10 +246,14 @@ void backward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<
   for (int64_t pair = canvas.count; pair < all_pairs; ++pair) none(pair);
   const int64_t x = tile % tiles.columns * kSplatTile, y = tile / tiles.columns * kSplatTile;
   const V zero = {}, centres = pixel_centres<Number>(), cap = tiles.alpha_cap - zero;
+  const V threshold = tiles.alpha_threshold - zero;
   for (int64_t pair = canvas.count - 1; pair >= 0; --pair) {
+    if (pair >= kPairsAhead) fetch(tiles, pairs[pair - kPairsAhead]);
     const Splat<Number> splat(tiles.records[pairs[pair].gaussian], x, y, centres);
     const SplatRecord<Number>& of = splat.record;
     PairSums<Number> own;
+    const V reach = of.reach - zero;
+    const Mask index = SplatIndex<Number>(pair) - Mask{};
     bool touched = false;
     for (int row = splat.top; row <= splat.bottom; ++row) {
       const Number dy = splat.dy(row);
@@ -242,13 +262,12 @@ void backward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<
         const int place = row * kSplatTile + column * kCount;
         Mask stops;
         __builtin_memcpy(&stops, canvas.stops + place, sizeof stops);
-        const Mask near = (sigma <= of.reach) & (sigma >= zero) & (stops > SplatIndex<Number>(pair));
-        if (!any(near)) continue;
-        const V strength = of.opacity * exp(-sigma);
-        const V capped = minimum(strength, cap);
-        const Mask counts = near & (capped >= tiles.alpha_threshold);
-        if (!any(counts)) continue;
+        const Lit near = at_most(sigma, reach) & at_most(zero, sigma) & above(stops, index);
+        if (near.empty()) continue;
         touched = true;
+        const V strength = of.opacity * exp(-minimum(sigma, reach));
+        const V capped = minimum(strength, cap);
+        const Lit counts = near & at_most(threshold, capped);
         const V alpha = select(counts, capped, zero);
         const V inverse = Number(1) / (Number(1) - alpha);
         const V before = load(canvas.left + place) * inverse;
@@ -264,7 +283,7 @@ void backward(const SplatTiles<Number>& tiles, int64_t tile, const SplatPicture<
         own.green += weight * green;
         own.blue += weight * blue;
         own.depth += weight * depth;
-        const V s = select(counts & (strength <= tiles.alpha_cap), strength * slope, zero);
+        const V s = select(counts & at_most(strength, cap), strength * slope, zero);
         own.s[column] += s;
         own.s_dy[column] += s * dy;
         own.s_dy_dy += s * (dy * dy);

@@ -14,6 +14,7 @@ void forward(const SplatScene<const Number>& scene, const SplatView<Number>& vie
   const V zero = {};
   for (int64_t n = begin; n < end; n += kCount) {
     const int count = end - n < kCount ? int(end - n) : kCount;
+    fetch_harmonics(scene, n, end);
     const Seen<Number> at(scene, view, n, count);
     V x = view.fx * at.x + view.cx, y = view.fy * at.y + view.cy;
     const V wide = square_root(at.a), high = square_root(at.c);
@@ -147,6 +148,7 @@ void backward(const SplatScene<const Number>& scene, const SplatView<Number>& vi
   const V zero = {};
   for (int64_t n = begin; n < end; n += kCount) {
     const int count = end - n < kCount ? int(end - n) : kCount;
+    fetch_harmonics(scene, n, end);
     // Gaussians that are in no tile have no gradient, and lanes behind the last one neither.
     Number totals[kCount * kSplatSums] = {}, drawn_lanes[kCount] = {};
     for (int i = 0; i < count; ++i) {

@@ -16,8 +16,9 @@ using kernels::kSplatTile;
 using kernels::SplatPair;
 using kernels::SplatRecord;
 
-/// So many pieces keep several threads busy, and few enough counts.
-constexpr int64_t kPieces = 8;
+/// Into how many pieces work is cut: few enough that waiting for each other and counting in every one do not
+/// cost more than they bring.
+int64_t pieces_of(int64_t count) { return std::clamp<int64_t>(count >> 16, 1, 16); }
 
 /// Tiles that a Gaussian touches.
 struct TileBox {
@@ -35,8 +36,8 @@ struct TileBox {
 
 /// Calls body(i) for those of 0 .. count that belong to a piece.
 template <class Body>
-void over_piece(int64_t count, int64_t piece, const Body& body) {
-  for (int64_t i = count * piece / kPieces; i < count * (piece + 1) / kPieces; ++i) body(i);
+void over_piece(int64_t count, int64_t piece, int64_t pieces, const Body& body) {
+  for (int64_t i = count * piece / pieces; i < count * (piece + 1) / pieces; ++i) body(i);
 }
 
 template <class Key>
@@ -56,11 +57,12 @@ std::vector<int32_t> nearest_first(const SplatRecord<Number>* records, const int
     ranked.push_back({__builtin_bit_cast(Key, records[n].depth), int32_t(n)});
   }
   next.resize(ranked.size());
+  const auto seen = int64_t(ranked.size()), pieces = pieces_of(seen);
   for (int shift = 0; shift < int(8 * sizeof(Key)); shift += kBits) {
     sort_into_buckets(
-        kBuckets, kPieces, [&](int64_t) { return next.data(); },
+        kBuckets, pieces, [&](int64_t) { return next.data(); },
         [&](int64_t piece, const auto& put) {
-          over_piece(int64_t(ranked.size()), piece,
+          over_piece(seen, piece, pieces,
                      [&](int64_t i) { put((ranked[i].key >> shift) & (kBuckets - 1), ranked[i]); });
         });
     ranked.swap(next);
@@ -79,8 +81,9 @@ TileLists tile_lists(const SplatRecord<Number>* records, int64_t count, int64_t 
   lists.columns = (width + kSplatTile - 1) / kSplatTile;
   lists.firsts = at::zeros({count + 1}, at::kLong);
   int64_t* firsts = lists.firsts.data_ptr<int64_t>();
-  for_each_item(kPieces, [&](int64_t piece, int64_t) {
-    over_piece(count, piece, [&](int64_t n) { firsts[n + 1] = TileBox(records[n]).size(); });
+  for_each_item(pieces_of(count), [&](int64_t piece, int64_t) {
+    over_piece(count, piece, pieces_of(count),
+               [&](int64_t n) { firsts[n + 1] = TileBox(records[n]).size(); });
   });
   std::partial_sum(firsts, firsts + count + 1, firsts);
   LACT_CHECK(firsts[count] <= std::numeric_limits<int32_t>::max(),
@@ -88,13 +91,14 @@ TileLists tile_lists(const SplatRecord<Number>* records, int64_t count, int64_t 
              firsts[count], height, width);
 
   const std::vector<int32_t> order = nearest_first(records, firsts, count);
+  const int64_t pieces = pieces_of(firsts[count]);
   const auto make_room = [&](int64_t total) {
     lists.pairs = at::empty({total, 2}, at::kInt);
     return reinterpret_cast<SplatPair*>(lists.pairs.data_ptr<int32_t>());
   };
   const auto starts =
-      sort_into_buckets(lists.rows * lists.columns, kPieces, make_room, [&](int64_t piece, const auto& put) {
-        over_piece(int64_t(order.size()), piece, [&](int64_t i) {
+      sort_into_buckets(lists.rows * lists.columns, pieces, make_room, [&](int64_t piece, const auto& put) {
+        over_piece(int64_t(order.size()), piece, pieces, [&](int64_t i) {
           const int32_t gaussian = order[i];
           const TileBox box(records[gaussian]);
           auto id = int32_t(firsts[gaussian]);
