@@ -37,6 +37,7 @@ const std::map<std::string, KindFunction>& table() {
       {"vae.encode", run_vae_encode},
       {"vae.decode", run_vae_decode},
       {"umt5", run_umt5},
+      {"gaussian_head", run_gaussian_head},
   };
   return rows;
 }
