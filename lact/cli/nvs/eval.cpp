@@ -63,7 +63,7 @@ std::vector<tasks::nvs::NamedNvs> load_models(const NvsEvalArguments& arguments,
       result.test.width = size.width;
     }
     const auto& config = loaded.model->config();
-    data::check_patches(result.test.height, result.test.width, config.patch_size);
+    data::check_patches(result.test.height, result.test.width, config.decoded_patch());
     const data::FrameChoice frame = frame_for(arguments.frame, loaded);
     int64_t parameters = 0;
     for (const auto& weight : loaded.model->parameters()) parameters += weight.numel();

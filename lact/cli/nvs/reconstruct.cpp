@@ -113,7 +113,7 @@ void run_nvs_reconstruct(const CLI::App& verb, const NvsReconstructArguments& ar
   reading.nvs = tasks::nvs::load(arguments.nvs.model, arguments.nvs.load);
   auto& [size, frame, piece_tokens, on_piece] = reading.options;
   size = view_size_for(arguments.size, reading.nvs);
-  data::check_patches(size.height, size.width, reading.nvs.model->config().patch_size);
+  data::check_patches(size.height, size.width, reading.nvs.model->config().decoded_patch());
   frame = frame_for(arguments.frame, reading.nvs);
   piece_tokens = arguments.piece_tokens;
   reading.nvs.model->set_world(world);

@@ -16,8 +16,9 @@ enum class MixerKind {
   mamba2,     ///< Mamba-2; for text and video with window attention
   perceiver,  ///< registers that read the input views and are read by all views
   ttt,        ///< the original test-time training: small chunks; for text and video with window attention
+  mamba2_block,  ///< the full Mamba-2 block, a whole layer: Long-LRM
 };
-constexpr std::array<std::pair<MixerKind, std::string_view>, 8> enum_names(MixerKind) {
+constexpr std::array<std::pair<MixerKind, std::string_view>, 9> enum_names(MixerKind) {
   return {{{MixerKind::lact, "lact"},
            {MixerKind::full, "full"},
            {MixerKind::window, "window"},
@@ -25,7 +26,8 @@ constexpr std::array<std::pair<MixerKind, std::string_view>, 8> enum_names(Mixer
            {MixerKind::deltanet, "deltanet"},
            {MixerKind::mamba2, "mamba2"},
            {MixerKind::perceiver, "perceiver"},
-           {MixerKind::ttt, "ttt"}}};
+           {MixerKind::ttt, "ttt"},
+           {MixerKind::mamba2_block, "mamba2_block"}}};
 }
 
 }  // namespace lact::models

@@ -1,4 +1,4 @@
-// View synthesis models by name; all but the first two have the paper's sizes.
+// View synthesis models by name; all but the first two and those called tiny have published sizes.
 #pragma once
 
 #include "lact/models/nvs/config.h"
@@ -13,5 +13,7 @@ NvsConfig nvs_4x();         ///< the same with 12 d² of state per block, about 
 NvsConfig nvs_full();       ///< full attention between views, 284M
 NvsConfig nvs_perceiver();  ///< 4096 registers, 287M
 NvsConfig nvs_mamba2();     ///< 8 heads of 192 in both directions: d² of state per block
+NvsConfig nvs_long_lrm();       ///< Long-LRM as published: Gaussians from 8 layers of 256 and 16 of 1024
+NvsConfig nvs_long_lrm_tiny();  ///< 8 layers of 64 and 128: trains on a processor
 
 }  // namespace lact::models

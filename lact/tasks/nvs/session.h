@@ -21,7 +21,7 @@ class Session {
  public:
   /// `name` of the scene, such as its file, is the beginning of error sentences. Throws one if the scene's
   /// cameras or coordinates cannot be right.
-  Session(std::shared_ptr<models::NvsModel> model, models::NvsScene scene, std::string name);
+  Session(std::shared_ptr<models::ViewModel> model, models::NvsScene scene, std::string name);
 
   /// A scene file and the model that load_for_scene found.
   static Session open(const Loaded& nvs, const std::string& scene_file);
@@ -32,7 +32,8 @@ class Session {
 
   const std::string& name() const { return name_; }
   const models::NvsConfig& config() const { return model_->config(); }
-  int64_t patch_size() const { return config().patch_size; }
+  /// Sides of a picture are multiples of it.
+  int64_t patch_size() const { return config().decoded_patch(); }
 
   /// The input views, at least one.
   const std::vector<data::Camera>& cameras() const { return cameras_; }
@@ -41,7 +42,7 @@ class Session {
   const data::SceneFrame& frame() const { return frame_; }
 
  private:
-  std::shared_ptr<models::NvsModel> model_;
+  std::shared_ptr<models::ViewModel> model_;
   models::NvsScene scene_;
   std::string name_;
   std::vector<data::Camera> cameras_;

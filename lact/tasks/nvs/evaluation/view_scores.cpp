@@ -55,7 +55,7 @@ void run_once(const std::vector<NamedNvs>& models, const data::TestViews& scene)
 void check_sizes(const std::vector<NamedNvs>& models, const data::TestViews& scene) {
   const at::Tensor& image = scene.views.images.front();
   for (const auto& model : models)
-    data::check_patches(image.size(1), image.size(2), model.model->config().patch_size);
+    data::check_patches(image.size(1), image.size(2), model.model->config().decoded_patch());
 }
 
 int64_t views_of(const data::TestCase& scene) {

@@ -10,14 +10,14 @@
 #include "lact/data/views/frame_choice.h"
 #include "lact/data/views/test_views.h"
 #include "lact/eval/plot.h"
-#include "lact/models/nvs/model.h"
+#include "lact/models/nvs/view_model.h"
 #include "lact/tasks/nvs/evaluation/image_metrics.h"
 
 namespace lact::tasks::nvs {
 
 struct NamedNvs {
   std::string name;
-  std::shared_ptr<models::NvsModel> model;
+  std::shared_ptr<models::ViewModel> model;
   /// The coordinates that it was trained in. A mean pose is that of the views it reads.
   data::FrameChoice frame = data::FrameChoice::mean_pose;
 };
