@@ -71,7 +71,8 @@ std::vector<CostPart> recurrent_cost(int64_t model_dim, const recurrent::Mamba2B
   convolution.flops = 2 * double(directions * channels * config.conv_width);
   CostPart recurrence = {"recurrence", 0, directions * inner * config.state_dim};
   recurrence.flops = kWriteAndRead * 2 * double(recurrence.state);
-  return {sum("memory projections", {rows, linear_cost("output", inner, model_dim, false)}), convolution,
+  return {sum("memory projections", {rows, linear_cost("output", inner, model_dim, false)}),
+          convolution,
           {"step, decay and skip", directions * 3 * heads},
           recurrence,
           {"gated norm", directions * inner}};

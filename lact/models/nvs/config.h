@@ -42,10 +42,11 @@ struct GaussiansConfig : ops::GaussianHeadOptions {
   template <class Visitor>
   void visit(Visitor&& field) {
     ops::GaussianHeadOptions::visit(field);
-    field("virtual_views", virtual_views,
-          "0: Gaussians are those of the input views' own tokens. Otherwise so many cameras of input views, "
-          "evenly chosen, look at the memory, and what they see becomes Gaussians: their number does not grow "
-          "with the input");
+    field(
+        "virtual_views", virtual_views,
+        "0: Gaussians are those of the input views' own tokens. Otherwise so many cameras of input views, "
+        "evenly chosen, look at the memory, and what they see becomes Gaussians: their number does not grow "
+        "with the input");
     field("keep", keep, "share of the Gaussians that is kept, the most opaque ones");
     field("keep_random", keep_random,
           "share of those kept that training draws from the others, so that they can become opaque");
@@ -53,8 +54,8 @@ struct GaussiansConfig : ops::GaussianHeadOptions {
   bool operator==(const GaussiansConfig&) const = default;
 };
 
-/// What Long-LRM (Ziwen et al. 2024) has of its own. Its layers are Mamba-2 blocks and Transformer layers over
-/// all tokens of all views; four neighbours become one token on the way.
+/// What Long-LRM (Ziwen et al. 2024) has of its own. Its layers are Mamba-2 blocks and Transformer layers
+/// over all tokens of all views; four neighbours become one token on the way.
 struct LongLrmConfig {
   int64_t global_tokens = 2;
   int64_t merge_at = 8;

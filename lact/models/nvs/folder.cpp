@@ -126,12 +126,13 @@ NewHead load_nvs_as(const NvsConfig& config, const std::string& folder_or_file) 
     const nn::LendingScope kept_here(nullptr);  // only for as long as it takes to copy
     known = load_nvs(folder_or_file);
   }
-  LACT_CHECK(differ_in_head_alone(config, known->config()),
-             "{}: is another model than the one that is to begin with its weights: only head and gaussians may "
-             "differ",
-             folder_or_file);
-  const bool same_decoder = config.head == known->config().head &&
-                            config.output_channels() == known->config().output_channels();
+  LACT_CHECK(
+      differ_in_head_alone(config, known->config()),
+      "{}: is another model than the one that is to begin with its weights: only head and gaussians may "
+      "differ",
+      folder_or_file);
+  const bool same_decoder =
+      config.head == known->config().head && config.output_channels() == known->config().output_channels();
   auto model = make_view_model(config);
   at::NoGradGuard no_grad;
   const auto weights = known->named_parameters();

@@ -40,8 +40,8 @@ std::shared_ptr<ViewModel> load_nvs(const std::string& folder_or_file);
 /// decoder's.
 bool differ_in_head_alone(const NvsConfig& one, const NvsConfig& other);
 
-/// The same as a model with the head of `config`, from which it differs in nothing else. The decoder's weights
-/// are fresh unless it says as many numbers of the same kind.
+/// The same as a model with the head of `config`, from which it differs in nothing else. The decoder's
+/// weights are fresh unless it says as many numbers of the same kind.
 struct NewHead {
   std::shared_ptr<ViewModel> model;
   bool is_new = false;  ///< the decoder's weights are fresh

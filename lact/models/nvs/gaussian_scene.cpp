@@ -21,8 +21,7 @@ Prediction show_gaussians(const ops::Gaussians& scenes, const SceneViews& views,
   const auto [height, width] = views.size();
   std::vector<at::Tensor> pictures, opacities;
   for (int64_t scene = 0; scene < views.images.size(0); ++scene) {
-    const ops::Gaussians all =
-        ops::map_fields(scenes, [&](const at::Tensor& field) { return field[scene]; });
+    const ops::Gaussians all = ops::map_fields(scenes, [&](const at::Tensor& field) { return field[scene]; });
     const ops::Gaussians kept = ops::most_opaque(all, config.keep, config.keep_random);
     std::vector<ops::SplatCamera> cameras;
     for (int64_t view = views.inputs(); view < views.intrinsics.size(1); ++view)

@@ -40,15 +40,14 @@ LongLrm::LongLrm(const NvsConfig& config) : ViewModel(config) {
   int64_t branches = 0;
   for (int64_t i = 0; i < config.num_layers; ++i) {
     if (config.merges_tokens() && i == own.merge_at)
-      merging_ =
-          register_module("merging", std::make_shared<TokenMerging>(width, last, own.global_tokens));
+      merging_ = register_module("merging", std::make_shared<TokenMerging>(width, last, own.global_tokens));
     const LongLrmLayer layer = long_lrm_layer(config, i);
     const std::string name = fmt::format("block{}", i);
     if (config.mixer.kind_of(i) == MixerKind::full) {
       const std::vector<std::shared_ptr<Mixer>> attention = {make_full_layer(layer.width, layer.attention)};
-      layers_.emplace_back(register_module(
-          name, nn::given_to_lender(
-                    std::make_shared<Block>(layer.width, layer.norm, attention, layer.feed_forward))));
+      layers_.emplace_back(
+          register_module(name, nn::given_to_lender(std::make_shared<Block>(layer.width, layer.norm,
+                                                                            attention, layer.feed_forward))));
       branches += 2;
     } else {
       const auto block = nn::given_to_lender(
@@ -80,8 +79,7 @@ at::Tensor LongLrm::embed(const at::Tensor& images, const at::Tensor& rays) cons
   const at::Tensor direction = rays.narrow(2, 3, 3), moment = rays.narrow(2, 6, 3);
   const at::Tensor pixels = at::cat({images.to(rays.options()) * 2 - 1, moment, direction}, 2);
   at::Tensor x = input_->forward(nn::patchify(pixels, config_.patch_size).to(input_->weight.options()));
-  if (global_tokens_.defined())
-    x = at::cat({global_tokens_.unsqueeze(0).expand({x.size(0), -1, -1}), x}, 1);
+  if (global_tokens_.defined()) x = at::cat({global_tokens_.unsqueeze(0).expand({x.size(0), -1, -1}), x}, 1);
   return input_norm_->forward(x).to(compute_type_);
 }
 
@@ -112,7 +110,8 @@ ops::Gaussians LongLrm::gaussians(const at::Tensor& images, const at::Tensor& in
     if (on_layer_done) on_layer_done(int64_t(i) + 1, config_.num_layers);
   }
   const profile::Scope part("gaussians");
-  const at::Tensor said = decoder_->forward(decoder_norm_->forward(x.slice(1, config_.long_lrm.global_tokens)));
+  const at::Tensor said =
+      decoder_->forward(decoder_norm_->forward(x.slice(1, config_.long_lrm.global_tokens)));
   return ops::gaussian_head(ops::at_least_float(said), intrinsics, camera_to_world, height, width,
                             config_.decoded_patch(), config_.gaussians);
 }

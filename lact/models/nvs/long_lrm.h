@@ -21,8 +21,8 @@ class LongLrm : public ViewModel {
   /// A sequence is not shared by ranks: its convolutions do not reach over them.
   void set_world(const parallel::World& world) override;
 
-  /// images [B, V, 3, H, W] in [0, 1], intrinsics [B, V, 4], camera_to_world [B, V, 4, 4] -> a Gaussian for each
-  /// pixel, with the batch in front. Sides are multiples of config().decoded_patch().
+  /// images [B, V, 3, H, W] in [0, 1], intrinsics [B, V, 4], camera_to_world [B, V, 4, 4] -> a Gaussian for
+  /// each pixel, with the batch in front. Sides are multiples of config().decoded_patch().
   ops::Gaussians gaussians(const at::Tensor& images, const at::Tensor& intrinsics,
                            const at::Tensor& camera_to_world,
                            const std::function<void(int64_t done, int64_t total)>& on_layer_done = {});

@@ -14,8 +14,8 @@ struct LongLrmLayer {
 };
 LongLrmLayer long_lrm_layer(const NvsConfig& config, int64_t index);
 
-/// `inputs` are the tokens of all views. A layer after merging has a quarter of them, and its work counts as a
-/// quarter of a token's.
+/// `inputs` are the tokens of all views. A layer after merging has a quarter of them, and its work counts as
+/// a quarter of a token's.
 ModelCost long_lrm_cost(const NvsConfig& config, double inputs);
 
 }  // namespace lact::models

@@ -43,7 +43,8 @@ class NvsModel : public ViewModel {
   at::Tensor embed_inputs(const InputViews& views, int64_t first, const io::ImageSize& size) const;
   /// Views [B, V, 9 or 12, H, W] -> tokens [B, T, M]; missing colours are zeros.
   at::Tensor embed(const at::Tensor& views) const;
-  /// A layer of `reconstruct`: writes the tokens of all pieces into the memory, which they read if `read_back`.
+  /// A layer of `reconstruct`: writes the tokens of all pieces into the memory, which they read if
+  /// `read_back`.
   void read_layer(NvsBlock& block, std::vector<InputPiece>& pieces, State& memory, bool read_back,
                   const std::function<void()>& piece_done) const;
   /// Tokens of one view that looks at the memories [1, T, M]; rays [9, H, W].

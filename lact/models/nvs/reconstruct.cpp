@@ -137,8 +137,8 @@ std::vector<InputPiece> NvsModel::write_views(NvsState& state, const std::vector
   return pieces;
 }
 
-void NvsModel::read_layer(NvsBlock& block, std::vector<InputPiece>& pieces, State& memory,
-                          bool read_back, const std::function<void()>& piece_done) const {
+void NvsModel::read_layer(NvsBlock& block, std::vector<InputPiece>& pieces, State& memory, bool read_back,
+                          const std::function<void()>& piece_done) const {
   const auto each = [&](const auto& make) {
     for (auto& piece : pieces) {
       piece.x = make(piece);

@@ -23,9 +23,8 @@ at::Tensor TokenMerging::forward(const at::Tensor& x, const io::ImageSize& grid)
   LACT_CHECK(grid.height % 2 == 0 && grid.width % 2 == 0 && images % (grid.height * grid.width) == 0,
              "[token merging] {} x {} patches of an image do not divide into squares of 2 x 2", grid.height,
              grid.width);
-  const at::Tensor planes = x.narrow(1, global_tokens_, images)
-                                .reshape({-1, grid.height, grid.width, from_})
-                                .permute({0, 3, 1, 2});
+  const at::Tensor planes =
+      x.narrow(1, global_tokens_, images).reshape({-1, grid.height, grid.width, from_}).permute({0, 3, 1, 2});
   const at::Tensor merged =
       at::conv2d(planes, weight_.to(x.scalar_type()), bias_.to(x.scalar_type()), at::IntArrayRef({2, 2}),
                  at::IntArrayRef({0, 0}), at::IntArrayRef({1, 1}), /*groups=*/from_)

@@ -18,7 +18,7 @@ class TokenMerging : public torch::nn::Module {
 
  private:
   int64_t from_, global_tokens_;
-  at::Tensor weight_, bias_;           ///< of a convolution with a group for each channel: [to, 1, 2, 2], [to]
+  at::Tensor weight_, bias_;  ///< of a convolution with a group for each channel: [to, 1, 2, 2], [to]
   std::shared_ptr<nn::Linear> widen_;  ///< of global tokens; null if there are none
 };
 

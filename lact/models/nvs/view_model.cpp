@@ -15,7 +15,8 @@ void NvsState::visit(StateVisitor& visitor, const std::string& prefix) {
     memories[i]->visit(visitor, shared ? prefix : fmt::format("{}blocks.{}.", prefix, i));
   if (!gaussians) return;
   for (size_t i = 0; i < ops::kGaussianFields.size(); ++i)
-    visitor.tensor(fmt::format("{}gaussians.{}", prefix, ops::kGaussianFields[i]), *gaussians->fields()[i], 0);
+    visitor.tensor(fmt::format("{}gaussians.{}", prefix, ops::kGaussianFields[i]), *gaussians->fields()[i],
+                   0);
 }
 
 std::unique_ptr<State> NvsState::clone() const {

@@ -1,5 +1,5 @@
-// What training, evaluation and drawing know of a model: it reads posed images of a scene, and shows the scene
-// from elsewhere.
+// What training, evaluation and drawing know of a model: it reads posed images of a scene, and shows the
+// scene from elsewhere.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -89,7 +89,8 @@ class ViewModel : public torch::nn::Module {
 
   /// The same from views that need not be in memory together: `load` is asked once for each of them, in order
   /// and a piece at a time. `sizes` are those of their images.
-  virtual std::unique_ptr<NvsState> reconstruct(const std::vector<io::ImageSize>& sizes, const LoadViews& load,
+  virtual std::unique_ptr<NvsState> reconstruct(const std::vector<io::ImageSize>& sizes,
+                                                const LoadViews& load,
                                                 const ReconstructOptions& options = {}) = 0;
 
   /// Reads further views into a scene, which they are written into together: `state` goes on from what it
@@ -119,8 +120,8 @@ class ViewModel : public torch::nn::Module {
 /// The model that a config describes, freshly initialised from LibTorch's random generator.
 std::shared_ptr<ViewModel> make_view_model(const NvsConfig& config);
 
-/// Throws a sentence unless it is [3, H, W] of floating point numbers; of `expected` height and width, if that
-/// is given.
+/// Throws a sentence unless it is [3, H, W] of floating point numbers; of `expected` height and width, if
+/// that is given.
 void check_input_image(const at::Tensor& image, int64_t index, const io::ImageSize* expected = nullptr);
 
 }  // namespace lact::models

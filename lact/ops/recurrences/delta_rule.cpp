@@ -22,7 +22,7 @@ RecurrenceResult delta_rule(const at::Tensor& q, const at::Tensor& k, const at::
     }
     return fused::delta_rule(q, k, v, beta, state, scale);
   }
-  if (v.size(2) > kFewTokens) return chunked::delta_rule(q, k, v, beta, state, scale);
+  if (v.size(2) > kMostSteps) return chunked::delta_rule(q, k, v, beta, state, scale);
   const at::ScalarType type = recurrence_type(v, beta, state);
   RecurrenceResult result =
       reference::delta_rule(q.to(type), k.to(type), v.to(type), beta.to(type), state.to(type), scale);

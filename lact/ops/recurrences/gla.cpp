@@ -23,7 +23,7 @@ RecurrenceResult gla(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
     }
     return fused::gla(q, k, v, log_decay, state, scale);
   }
-  if (v.size(2) > kFewTokens) return chunked::gla(q, k, v, log_decay, state, scale);
+  if (v.size(2) > kMostSteps) return chunked::gla(q, k, v, log_decay, state, scale);
   const at::ScalarType type = recurrence_type(v, log_decay, state);
   RecurrenceResult result =
       reference::gla(q.to(type), k.to(type), v.to(type), log_decay.to(type), state.to(type), scale);

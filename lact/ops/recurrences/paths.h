@@ -12,7 +12,7 @@
 namespace lact::ops {
 
 /// So few tokens are taken one at a time where nothing is fused.
-constexpr int64_t kFewTokens = 32;
+constexpr int64_t kMostSteps = 32;
 
 /// The type in which tokens of `v` and a wide state are computed.
 inline at::ScalarType recurrence_type(const at::Tensor& v, const at::Tensor& gate, const at::Tensor& state) {

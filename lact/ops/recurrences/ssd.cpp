@@ -23,7 +23,7 @@ RecurrenceResult ssd(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
     }
     return fused::ssd(q, k, v, log_decay, state);
   }
-  if (v.size(2) > kFewTokens) return chunked::ssd(q, k, v, log_decay, state);
+  if (v.size(2) > kMostSteps) return chunked::ssd(q, k, v, log_decay, state);
   const at::ScalarType type = recurrence_type(v, log_decay, state);
   RecurrenceResult result =
       reference::ssd(q.to(type), k.to(type), v.to(type), log_decay.to(type), state.to(type));

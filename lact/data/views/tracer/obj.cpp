@@ -9,6 +9,7 @@
 #include "lact/base/error.h"
 #include "lact/io/image.h"
 #include "lact/io/regular_file.h"
+#include "lact/io/text_lines.h"
 
 namespace lact::data::tracer {
 
@@ -156,7 +157,7 @@ class ObjReader {
   }
 
   std::string path_;
-  ObjLines lines_;
+  io::TextLines lines_;
   MeshData data_;
   int material_ = 0;
   std::map<std::string, int, std::less<>> by_name_;  ///< place in the materials
@@ -172,7 +173,7 @@ MeshData read_obj(const std::string& path) {
 
 std::vector<MeshMaterial> read_mtl(const std::string& path, int64_t max_texels) {
   const std::string text = io::read_whole_file(path, kMaxMtlBytes);
-  ObjLines lines(path, text);
+  io::TextLines lines(path, text);
   std::vector<MeshMaterial> materials;
   TextureSet textures(max_texels);
   while (lines.next_line()) {

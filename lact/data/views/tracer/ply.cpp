@@ -4,13 +4,17 @@
 #include <filesystem>
 
 #include "lact/base/error.h"
-#include "lact/data/views/tracer/ply_elements.h"
 #include "lact/io/image.h"
+#include "lact/io/ply.h"
 #include "lact/io/regular_file.h"
 
 namespace lact::data::tracer {
 
 namespace {
+
+using io::PlyElement;
+using io::PlyProperty;
+using io::PlyType;
 
 constexpr uint64_t kMaxPlyBytes = uint64_t{1} << 30;
 constexpr int64_t kMostPlyCorners = 1 << 16;  // as of an OBJ
@@ -26,7 +30,7 @@ class PlyReader {
  public:
   PlyReader(const std::string& path, std::string_view file)
       : path_(path),
-        header_(read_ply_header(path, file)),
+        header_(io::read_ply_header(path, file, kMaxMeshItems)),
         values_(path, file.substr(header_.bytes), header_) {}
 
   MeshData read() {
@@ -41,8 +45,7 @@ class PlyReader {
       } else if (&element == faces) {
         read_faces(element);
       } else {
-        for (uint64_t i = 0; i < element.count; ++i)
-          for (const auto& property : element.properties) values_.skip(property);
+        values_.skip(element);
       }
     }
     return std::move(data_);
@@ -166,8 +169,8 @@ class PlyReader {
   }
 
   const std::string& path_;
-  PlyHeader header_;
-  PlyValues values_;
+  io::PlyHeader header_;
+  io::PlyValues values_;
   MeshData data_;
   bool has_colours_ = false, has_points_ = false;  ///< of the vertices
 };

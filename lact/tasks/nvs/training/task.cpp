@@ -137,8 +137,7 @@ data::SceneBatch TrainingTask::take(int64_t number) {
 }
 
 models::Prediction TrainingTask::predict(const data::SceneBatch& batch) {
-  return model_->predict(
-      {batch.images.narrow(1, 0, batch.inputs), batch.intrinsics, batch.camera_to_world});
+  return model_->predict({batch.images.narrow(1, 0, batch.inputs), batch.intrinsics, batch.camera_to_world});
 }
 
 at::Tensor TrainingTask::loss(int64_t number) {

@@ -64,8 +64,9 @@ struct LossOptions {
           "steps before the perceptual loss begins; the authors: 5000, of weight 1 and network vgg");
     field("lpips", lpips, "folder of its weights");
     field("network", network, "its network: squeeze, alex or vgg");
-    field("opacity", opacity,
-          "weight of the mean opacity of predicted Gaussians, which lets needless ones vanish; Long-LRM: 0.1");
+    field(
+        "opacity", opacity,
+        "weight of the mean opacity of predicted Gaussians, which lets needless ones vanish; Long-LRM: 0.1");
   }
   bool operator==(const LossOptions&) const = default;
 };

@@ -8,9 +8,11 @@
 #include <string_view>
 #include <vector>
 
-namespace lact::data::tracer {
+namespace lact::io {
 
 enum class PlyType { int8, uint8, int16, uint16, int32, uint32, float32, float64 };
+
+size_t bytes_of_ply(PlyType type);
 
 struct PlyProperty {
   std::string name;
@@ -39,8 +41,14 @@ struct PlyHeader {
   const PlyElement* find(std::string_view element) const;
 };
 
-/// Checks that the rest of the file can hold as many elements as are told.
-PlyHeader read_ply_header(const std::string& path, std::string_view file);
+/// Checks that the rest of the file can hold as many elements as are told, `most_elements` of a kind.
+PlyHeader read_ply_header(const std::string& path, std::string_view file, uint64_t most_elements);
+
+/// Where the values of a property go: that of element i to to[i * stride]. Null: it is passed over.
+struct PlyColumn {
+  float* to = nullptr;
+  int64_t stride = 1;
+};
 
 class PlyValues {
  public:
@@ -51,10 +59,17 @@ class PlyValues {
   double number(PlyType type, std::string_view what);
   /// Not negative, at most `most`.
   int64_t whole(PlyType type, std::string_view what, int64_t most);
-  /// Passes over a property.
+  /// All elements of a kind: a column for each of its properties, lists without a place to go to. Finite
+  /// numbers of at most 1e18.
+  void read(const PlyElement& element, const std::vector<PlyColumn>& columns);
+  /// Passes over a property, or over all elements of a kind.
   void skip(const PlyProperty& property);
+  void skip(const PlyElement& element);
+  /// Throws where bytes, or in a text more than blanks, are left.
+  void expect_end() const;
 
  private:
+  bool read_records(const PlyElement& element, const std::vector<PlyColumn>& columns);
   double bytes(PlyType type);
   double word(std::string_view what);
 
@@ -64,4 +79,4 @@ class PlyValues {
   std::endian order_;
 };
 
-}  // namespace lact::data::tracer
+}  // namespace lact::io

@@ -1,26 +1,17 @@
-#include "lact/data/views/tracer/ply_elements.h"
+#include "lact/io/ply.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstring>
 #include <optional>
 
 #include "lact/base/error.h"
-#include "lact/data/views/tracer/mesh.h"
-#include "lact/data/views/tracer/obj.h"
 #include "lact/io/safetensors_header.h"
+#include "lact/io/text_lines.h"
 
-namespace lact::data::tracer {
+namespace lact::io {
 
 namespace {
 
 constexpr size_t kMostPlyElements = 64, kMostPlyProperties = 256;
-
-size_t bytes_of(PlyType type) {
-  constexpr size_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 8};
-  return sizes[static_cast<size_t>(type)];
-}
 
 std::optional<PlyType> ply_type(std::string_view word) {
   static const std::vector<std::pair<std::string_view, PlyType>> words = {
@@ -39,13 +30,14 @@ std::optional<PlyType> ply_type(std::string_view word) {
 uint64_t least_size(const PlyElement& element, bool text) {
   uint64_t size = 0;
   for (const auto& property : element.properties)
-    size += text ? 2 : bytes_of(property.list ? property.count : property.type);
+    size += text ? 2 : bytes_of_ply(property.list ? property.count : property.type);
   return size;
 }
 
-class HeaderReader {
+class PlyHeaderReader {
  public:
-  HeaderReader(const std::string& path, std::string_view text) : lines_(path, text) {}
+  PlyHeaderReader(const std::string& path, std::string_view text, uint64_t most_elements)
+      : lines_(path, text), most_elements_(most_elements) {}
 
   PlyHeader read() {
     bool format = false;
@@ -72,7 +64,7 @@ class HeaderReader {
     if (!header_.text && word != "binary_little_endian" && word != "binary_big_endian")
       lines_.mistake(
           fmt::format("the format is {}, expected ascii, binary_little_endian or binary_big_endian",
-                      io::shown(std::string(word))));
+                      shown(std::string(word))));
   }
 
   void read_element() {
@@ -82,9 +74,9 @@ class HeaderReader {
     const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), element.count);
     if (element.name.empty() || error != std::errc{} || end != count.data() + count.size())
       lines_.mistake("an element is not told as a name and a whole number");
-    if (element.count > kMaxMeshItems)
-      lines_.mistake(fmt::format("{} elements {}, expected at most {}", element.count,
-                                 io::shown(element.name), kMaxMeshItems));
+    if (element.count > most_elements_)
+      lines_.mistake(fmt::format("{} elements {}, expected at most {}", element.count, shown(element.name),
+                                 most_elements_));
     if (header_.elements.size() >= kMostPlyElements)
       lines_.mistake(fmt::format("more than {} kinds of elements", kMostPlyElements));
     header_.elements.push_back(std::move(element));
@@ -112,15 +104,37 @@ class HeaderReader {
 
   PlyType type_of(std::string_view word) {
     const auto type = ply_type(word);
-    if (!type) lines_.mistake(fmt::format("a property has the type {}", io::shown(std::string(word))));
+    if (!type) lines_.mistake(fmt::format("a property has the type {}", shown(std::string(word))));
     return *type;
   }
 
-  ObjLines lines_;
+  TextLines lines_;
+  uint64_t most_elements_;
   PlyHeader header_;
 };
 
+/// Where the line end_header begins; a comment may hold the word, too.
+size_t end_of_header(const std::string& path, std::string_view file) {
+  constexpr std::string_view kEnd = "end_header";
+  constexpr size_t kLongestHeader = 1 << 20;
+  const std::string_view start = file.substr(0, kLongestHeader);
+  size_t found = 0;
+  while ((found = start.find(kEnd, found + 1)) != std::string_view::npos) {
+    if (start[found - 1] != '\n') continue;
+    std::string_view rest = start.substr(found + kEnd.size());
+    if (rest.starts_with('\r')) rest.remove_prefix(1);
+    LACT_CHECK(rest.starts_with('\n'), "{}: the line end_header does not end", path);
+    return found;
+  }
+  fail("{}: the header has no end_header", path);
+}
+
 }  // namespace
+
+size_t bytes_of_ply(PlyType type) {
+  constexpr size_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 8};
+  return sizes[static_cast<size_t>(type)];
+}
 
 int PlyElement::find(std::string_view property) const {
   for (size_t i = 0; i < properties.size(); ++i)
@@ -134,18 +148,12 @@ const PlyElement* PlyHeader::find(std::string_view element) const {
   return nullptr;
 }
 
-PlyHeader read_ply_header(const std::string& path, std::string_view file) {
-  constexpr std::string_view kEnd = "end_header";
-  constexpr size_t kLongestHeader = 1 << 20;
+PlyHeader read_ply_header(const std::string& path, std::string_view file, uint64_t most_elements) {
   LACT_CHECK(file.starts_with("ply\n") || file.starts_with("ply\r"),
-             "{}: does not begin with the line ply, expected a mesh in PLY format", path);
-  const size_t end = file.substr(0, kLongestHeader).find(kEnd);
-  LACT_CHECK(end != std::string_view::npos, "{}: the header has no end_header", path);
-  size_t bytes = end + kEnd.size();
-  if (bytes < file.size() && file[bytes] == '\r') ++bytes;
-  LACT_CHECK(bytes < file.size() && file[bytes] == '\n', "{}: the line end_header does not end", path);
-  PlyHeader header = HeaderReader(path, file.substr(4, end - 4)).read();
-  header.bytes = bytes + 1;
+             "{}: does not begin with the line ply, expected a file in PLY format", path);
+  const size_t end = end_of_header(path, file);
+  PlyHeader header = PlyHeaderReader(path, file.substr(4, end - 4), most_elements).read();
+  header.bytes = file.find('\n', end) + 1;
   uint64_t least = 0;
   for (const auto& element : header.elements) least += element.count * least_size(element, header.text);
   // The last number of a text needs no blank behind it.
@@ -155,69 +163,4 @@ PlyHeader read_ply_header(const std::string& path, std::string_view file) {
   return header;
 }
 
-double PlyValues::bytes(PlyType type) {
-  const size_t size = bytes_of(type);
-  LACT_CHECK(rest_.size() >= size, "{}: the file ends in the middle", path_);
-  char raw[8];
-  std::memcpy(raw, rest_.data(), size);
-  rest_.remove_prefix(size);
-  if (order_ != std::endian::native) std::reverse(raw, raw + size);
-  const auto as = [&](auto value) {
-    std::memcpy(&value, raw, sizeof(value));
-    return static_cast<double>(value);
-  };
-  switch (type) {
-    case PlyType::int8:
-      return as(int8_t{});
-    case PlyType::uint8:
-      return as(uint8_t{});
-    case PlyType::int16:
-      return as(int16_t{});
-    case PlyType::uint16:
-      return as(uint16_t{});
-    case PlyType::int32:
-      return as(int32_t{});
-    case PlyType::uint32:
-      return as(uint32_t{});
-    case PlyType::float32:
-      return as(float{});
-    case PlyType::float64:
-      break;
-  }
-  return as(double{});
-}
-
-double PlyValues::word(std::string_view what) {
-  constexpr std::string_view kBetween = " \t\r\n";
-  rest_.remove_prefix(std::min(rest_.find_first_not_of(kBetween), rest_.size()));
-  const std::string_view word = rest_.substr(0, rest_.find_first_of(kBetween));
-  LACT_CHECK(!word.empty(), "{}: the file ends in the middle", path_);
-  rest_.remove_prefix(word.size());
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  LACT_CHECK(error == std::errc{} && end == word.data() + word.size(), "{}: {} has {}, expected a number",
-             path_, what, io::shown(std::string(word)));
-  return value;
-}
-
-double PlyValues::number(PlyType type, std::string_view what) {
-  const double value = text_ ? word(what) : bytes(type);
-  LACT_CHECK(std::isfinite(value) && std::fabs(value) <= 1e18, "{}: {} has {}, expected a number within 1e18",
-             path_, what, value);
-  return value;
-}
-
-int64_t PlyValues::whole(PlyType type, std::string_view what, int64_t most) {
-  const double value = number(type, what);
-  LACT_CHECK(value >= 0 && value <= static_cast<double>(most) && value == std::floor(value),
-             "{}: {} has {}, expected a whole number from 0 to {}", path_, what, value, most);
-  return static_cast<int64_t>(value);
-}
-
-void PlyValues::skip(const PlyProperty& property) {
-  const int64_t count =
-      property.list ? whole(property.count, property.name, std::numeric_limits<uint32_t>::max()) : 1;
-  for (int64_t i = 0; i < count; ++i) text_ ? word(property.name) : bytes(property.type);
-}
-
-}  // namespace lact::data::tracer
+}  // namespace lact::io

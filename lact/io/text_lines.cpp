@@ -1,11 +1,12 @@
+#include "lact/io/text_lines.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "lact/base/error.h"
-#include "lact/data/views/tracer/obj.h"
 
-namespace lact::data::tracer {
+namespace lact::io {
 
 namespace {
 
@@ -20,11 +21,11 @@ std::string shown_word(std::string_view word) {
 
 }  // namespace
 
-void ObjLines::mistake(const std::string& sentence) const {
+void TextLines::mistake(const std::string& sentence) const {
   fail("{}: line {}: {}", path_, number_, sentence);
 }
 
-bool ObjLines::next_line() {
+bool TextLines::next_line() {
   while (!rest_.empty()) {
     const size_t end = rest_.find('\n');
     line_ = rest_.substr(0, end);
@@ -39,7 +40,7 @@ bool ObjLines::next_line() {
   return false;
 }
 
-std::string_view ObjLines::word() {
+std::string_view TextLines::word() {
   const size_t first = line_.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
   line_.remove_prefix(first);
@@ -48,7 +49,7 @@ std::string_view ObjLines::word() {
   return result;
 }
 
-int ObjLines::words_left(int most) const {
+int TextLines::words_left(int most) const {
   std::string_view rest = line_;
   for (int words = 0;; ++words) {
     const size_t first = rest.find_first_not_of(kBlanks);
@@ -58,13 +59,13 @@ int ObjLines::words_left(int most) const {
   }
 }
 
-std::string_view ObjLines::remainder() {
+std::string_view TextLines::remainder() {
   const size_t first = line_.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
   return line_.substr(first, line_.find_last_not_of(kBlanks) - first + 1);
 }
 
-double ObjLines::number(std::string_view what) {
+double TextLines::number(std::string_view what) {
   const std::string_view text = word();
   if (text.empty()) mistake(fmt::format("{} has too few numbers", what));
   double value = 0;
@@ -77,4 +78,4 @@ double ObjLines::number(std::string_view what) {
   return value;
 }
 
-}  // namespace lact::data::tracer
+}  // namespace lact::io
