@@ -111,8 +111,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"nvs_small", "head=gaussian", "expected one of image, gaussians"},
         Mistake{"nvs_small", "gaussians.keep_random=2", "gaussians.keep_random is 2, expected 0 to 1"},
         Mistake{"nvs_small", "mixer=mamba2_block", "and become Gaussians: head is image"},
-        Mistake{"nvs_long_lrm_tiny", "gaussians.virtual_views=2", "gaussians.virtual_views 2, expected gaussians"},
-        Mistake{"lm_tiny", "mixer=mamba2_block", "the layers of a model of views, Long-LRM; a language model has"},
+        Mistake{"nvs_long_lrm_tiny", "gaussians.virtual_views=2",
+                "gaussians.virtual_views 2, expected gaussians"},
+        Mistake{"lm_tiny", "mixer=mamba2_block",
+                "the layers of a model of views, Long-LRM; a language model has"},
         Mistake{"video_tiny", "visible_clean=65",
                 "visible_clean is 65, expected -1 (all) or 0 to the 64 tokens"}));
 
@@ -141,7 +143,8 @@ TEST(ModelConfigs, NoNumberIsTakenOutOfAllReason) {
       for (const Json& bad : unreasonable) {
         // That of the paper is -4.6; logarithms and logits of Gaussians are below 0, too.
         const auto ends = [&](const char* name) { return field.path.ends_with(name); };
-        if (bad == -2 && (ends("step_shift") || ends("scale_bias") || ends("scale_max") || ends("opacity_bias")))
+        if (bad == -2 &&
+            (ends("step_shift") || ends("scale_bias") || ends("scale_max") || ends("opacity_bias")))
           continue;
         *value = bad;
         auto other = config;

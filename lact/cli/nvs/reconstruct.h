@@ -13,7 +13,7 @@ namespace lact::cli {
 struct NvsReconstructArguments {
   NvsArguments nvs;
   std::string photos, size, frame, output;
-  std::string ply;           ///< of the Gaussians; "": none
+  std::string ply;  ///< of the Gaussians; "": none
   double min_opacity = 0.001;
   data::CaptureOptions reading;
   data::ViewChoice selection = data::ViewChoice::kmeans;

@@ -157,7 +157,7 @@ ops::Gaussians NvsModel::gaussians_of(const at::Tensor& said, const at::Tensor& 
 
 at::Tensor NvsModel::virtual_views(int64_t views) const {
   const int64_t count = std::min(views, config_.gaussians.virtual_views);
-  return at::arange(count) * views / count;
+  return (at::arange(count) * views).floor_divide(count);
 }
 
 at::Tensor NvsModel::embed_inputs(const InputViews& views, int64_t first, const io::ImageSize& size) const {

@@ -202,7 +202,10 @@ TEST(GaussianScene, MistakesAreSentences) {
   const auto scene = tiny_scene(3, 8, 8);
   auto state = read_first(*model, scene, 2);
   EXPECT_SENTENCE(model->read_more(*state, {{8, 8}}, {}), "more views need a reading of all of them");
-  EXPECT_SENTENCE(lact::testing::forward_of(*model, scene, 1), "the model's head is gaussians");
+  const at::Tensor rays = scene.rays().unsqueeze(0);
+  EXPECT_SENTENCE(
+      model->forward(scene.images.narrow(0, 0, 2).unsqueeze(0), rays.narrow(1, 0, 2), rays.narrow(1, 2, 1)),
+      "the model's head is gaussians");
   EXPECT_SENTENCE(NvsModel(with_gaussians(tiny_nvs(MixerKind::perceiver))), "set gaussians.virtual_views");
   auto config = with_gaussians(tiny_nvs());
   config.gaussians.keep = 0;

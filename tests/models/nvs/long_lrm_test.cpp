@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "lact/io/tensor_folder.h"
 #include "lact/models/nvs/folder.h"
 #include "lact/models/nvs/presets.h"
-#include "lact/io/tensor_folder.h"
 #include "lact/nn/init.h"
 #include "support/errors.h"
 #include "support/gradients.h"
@@ -170,7 +170,8 @@ TEST(LongLrm, MistakesAreSentences) {
   const auto sentence = [&](const TinyScene& scene) {
     return lact::testing::sentence_of<Error>([&] { gaussians_of(*model, scene); });
   };
-  EXPECT_NE(sentence(tiny_scene(2, 12, 16)).find("12"), std::string::npos);  // three patches of 4: one is left over
+  EXPECT_NE(sentence(tiny_scene(2, 12, 16)).find("12"),
+            std::string::npos);  // three patches of 4: one is left over
   const auto one = tiny_scene(1, 8, 8), other = tiny_scene(1, 8, 16);
   EXPECT_SENTENCE(model->reconstruct({one.images[0], other.images[0]}, one.intrinsics.repeat({2, 1}),
                                      one.camera_to_world.repeat({2, 1, 1})),
@@ -190,8 +191,9 @@ TEST(LongLrm, MistakesAreSentences) {
               HasSubstr("long_lrm.merge_at is 4, expected less than the 4 layers"));
   EXPECT_THAT(refused([](NvsConfig& config) { config.long_lrm.mamba2.head_dim = 5; }),
               HasSubstr("long_lrm.mamba2.head_dim is 5"));
-  EXPECT_THAT(refused([](NvsConfig& config) { config.mixer = MixerPattern::parse("1 mamba2_block : 1 lact"); }),
-              HasSubstr("Long-LRM's layers are mamba2_block and full"));
+  EXPECT_THAT(
+      refused([](NvsConfig& config) { config.mixer = MixerPattern::parse("1 mamba2_block : 1 lact"); }),
+      HasSubstr("Long-LRM's layers are mamba2_block and full"));
 }
 
 }  // namespace

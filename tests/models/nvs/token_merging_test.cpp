@@ -16,7 +16,8 @@ TEST(TokenMerging, FourNeighboursBecomeOneChannelByChannel) {
   const at::Tensor x = at::randn({2, 1 + 2 * 4 * 6, 2}, at::kDouble);
   const at::Tensor merged = merging.forward(x, {4, 6});
   ASSERT_EQ(merged.sizes(), at::IntArrayRef({2, 1 + 2 * 2 * 3, 6}));
-  const at::Tensor images = x.slice(1, 1).view({2, 2, 4, 6, 2}), result = merged.slice(1, 1).view({2, 2, 2, 3, 6});
+  const at::Tensor images = x.slice(1, 1).view({2, 2, 4, 6, 2}),
+                   result = merged.slice(1, 1).view({2, 2, 2, 3, 6});
   for (int64_t channel = 0; channel < 6; ++channel) {
     double sum = weights["bias"][channel].item<double>();  // of batch 1, view 1, row 1, column 2
     for (int64_t i = 0; i < 2; ++i)

@@ -15,14 +15,15 @@ using lact::testing::tiny_scene;
 constexpr int64_t kHeight = 4, kWidth = 6, kPatch = 2;
 
 at::Tensor random_raw(const GaussianHeadOptions& options, int64_t batch, int64_t views) {
-  return at::randn({batch, views * (kHeight / kPatch) * (kWidth / kPatch), kPatch * kPatch * options.channels()},
-                   at::kDouble);
+  return at::randn(
+      {batch, views * (kHeight / kPatch) * (kWidth / kPatch), kPatch * kPatch * options.channels()},
+      at::kDouble);
 }
 
 Gaussians head_of(const at::Tensor& raw, const lact::testing::TinyScene& scene,
                   const GaussianHeadOptions& options) {
-  return gaussian_head(raw, scene.intrinsics.unsqueeze(0), scene.camera_to_world.unsqueeze(0), kHeight, kWidth,
-                       kPatch, options);
+  return gaussian_head(raw, scene.intrinsics.unsqueeze(0), scene.camera_to_world.unsqueeze(0), kHeight,
+                       kWidth, kPatch, options);
 }
 
 TEST(GaussianHead, GaussiansStandOnTheRaysOfTheirPixels) {
@@ -36,8 +37,8 @@ TEST(GaussianHead, GaussiansStandOnTheRaysOfTheirPixels) {
   for (int64_t view = 0; view < 3; ++view) {
     const at::Tensor pose = scene.camera_to_world[view], numbers = scene.intrinsics[view];
     // Into the camera: Rᵀ (p - o)
-    const at::Tensor seen = at::matmul(points[view] - pose.slice(0, 0, 3).select(1, 3),
-                                       pose.slice(0, 0, 3).slice(1, 0, 3));
+    const at::Tensor seen =
+        at::matmul(points[view] - pose.slice(0, 0, 3).select(1, 3), pose.slice(0, 0, 3).slice(1, 0, 3));
     const at::Tensor x = seen.select(2, 0) / seen.select(2, 2) * numbers[0] + numbers[2];
     const at::Tensor y = seen.select(2, 1) / seen.select(2, 2) * numbers[1] + numbers[3];
     EXPECT_TRUE(x.allclose((at::arange(kWidth, at::kDouble) + 0.5).expand({kHeight, kWidth})));
@@ -82,8 +83,8 @@ TEST(GaussianHead, ScenesOfABatchAreIndependent) {
   const GaussianHeadOptions options;
   const auto scene = tiny_scene(4, kHeight, kWidth, at::kDouble);
   const at::Tensor raw = random_raw(options, 2, 2);
-  const auto both = gaussian_head(raw, scene.intrinsics.view({2, 2, 4}), scene.camera_to_world.view({2, 2, 4, 4}),
-                                  kHeight, kWidth, kPatch, options);
+  const auto both = gaussian_head(raw, scene.intrinsics.view({2, 2, 4}),
+                                  scene.camera_to_world.view({2, 2, 4, 4}), kHeight, kWidth, kPatch, options);
   const auto second = head_of(raw.narrow(0, 1, 1), scene.part(at::tensor({2, 3})), options);
   for (size_t i = 0; i < kGaussianFields.size(); ++i)
     EXPECT_TRUE(both.fields()[i]->select(0, 1).equal(second.fields()[i]->select(0, 0))) << kGaussianFields[i];
@@ -95,9 +96,9 @@ TEST(GaussianHead, MistakesAreSentences) {
   const at::Tensor raw = random_raw(options, 1, 1);
   EXPECT_SENTENCE(head_of(raw.narrow(1, 0, 5), scene, options),
                   "the decoder's output has shape [1, 5, 56], expected [1, 6, 56]");
-  EXPECT_SENTENCE(gaussian_head(raw, scene.intrinsics.unsqueeze(0), scene.camera_to_world.unsqueeze(0), 4, 6, 4,
-                                options),
-                  "a picture of 4 x 6 pixels does not divide into patches of 4");
+  EXPECT_SENTENCE(
+      gaussian_head(raw, scene.intrinsics.unsqueeze(0), scene.camera_to_world.unsqueeze(0), 4, 6, 4, options),
+      "a picture of 4 x 6 pixels does not divide into patches of 4");
   EXPECT_SENTENCE(gaussian_head(raw, scene.intrinsics, scene.camera_to_world, 4, 6, 2, options),
                   "the intrinsics have shape [1, 4], expected [B, V, 4]");
   options.sh_degree = 4;

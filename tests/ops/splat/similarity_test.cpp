@@ -32,8 +32,8 @@ TEST(Similarity, MovedCamerasSeeTheSameOfMovedGaussians) {
       at::Tensor pose = at::eye(4, at::kDouble), moved_pose = pose.clone();
       pose[0][3] = 0.2, pose[2][3] = -0.5;
       moved_pose.slice(0, 0, 3).slice(1, 0, 3).copy_(turn);
-      moved_pose.slice(0, 0, 3).select(1, 3).copy_(
-          2.5 * at::matmul(turn, pose.slice(0, 0, 3).select(1, 3)) + at::tensor({3.0, -1.0, 0.5}, at::kDouble));
+      moved_pose.slice(0, 0, 3).select(1, 3).copy_(2.5 * at::matmul(turn, pose.slice(0, 0, 3).select(1, 3)) +
+                                                   at::tensor({3.0, -1.0, 0.5}, at::kDouble));
       const at::Tensor before = splat(given, lact::testing::small_camera(8, 10, pose)).image;
       const at::Tensor after =
           splat(moved(given, similarity), lact::testing::small_camera(8, 10, moved_pose)).image;

@@ -43,8 +43,8 @@ TEST(GaussianExport, IsInTheWorldOfThePhotos) {
   // In front of the camera, in the coordinates of the model.
   ops::Gaussians gaussians = lact::testing::few_gaussians(10, 2);
   const at::Tensor pose = data::camera_to_world_of({inside})[0].to(at::kDouble);
-  gaussians.means = at::matmul(gaussians.means, pose.slice(0, 0, 3).slice(1, 0, 3).t()) +
-                    pose.slice(0, 0, 3).select(1, 3);
+  gaussians.means =
+      at::matmul(gaussians.means, pose.slice(0, 0, 3).slice(1, 0, 3).t()) + pose.slice(0, 0, 3).select(1, 3);
   scene.state->gaussians = gaussians;
   scene.world_to_scene = frame.world_to_scene;
   scene.scale = frame.scale;

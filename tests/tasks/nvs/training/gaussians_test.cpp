@@ -86,8 +86,8 @@ TEST_P(LearnsGaussians, ToShowScenesBetter) {
   const auto model = models::load_nvs(folder / "run");
   EXPECT_EQ(model->config(), GetParam());
   const data::TestOptions test = {.height = 16, .width = 16, .counts = {2}, .targets = 1};
-  const auto scores = view_scores({{"gaussians", model, data::FrameChoice::object}},
-                                  data::procedural_cases(1, test));
+  const auto scores =
+      view_scores({{"gaussians", model, data::FrameChoice::object}}, data::procedural_cases(1, test));
   ASSERT_EQ(scores.size(), 1u);
   EXPECT_GT(scores[0].images.psnr, 3);
 }
