@@ -28,7 +28,7 @@ TEST(GaussianProgram, AnImageModelLearnsToPredictGaussiansAndWritesThem) {
   const auto trained = run_program(
       "--threads 1 nvs train --init " + quoted("image") +
       " --set head=gaussians --set gaussians.opacity_bias=0 --opacity 0.01 --steps 2 --size 8 --inputs 2 "
-      "--targets 1 --batch 1 --valid-scenes 1 -o " +
+      "--targets 1 --batch 1 --valid-scenes 0 -o " +
       quoted("gaussians"));
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_THAT(trained.err, ::testing::HasSubstr("all weights but the decoder's"));
