@@ -42,7 +42,7 @@ double per_block(const models::BlockCost& block, const ModelCost& cost) {
 
 /// "0.75 d^2 = 2304 d per block", and what its attention keeps.
 std::string state_text(const models::BlockCost& block, const ModelCost& cost) {
-  if (block.grows())
+  if (block.grows() && block.kept_tokens > 0)
     return fmt::format("grows: keys and values, 2 d per token and block, here of {} tokens",
                        int64_t(block.kept_tokens));
   std::string text = "none of a block's own";
@@ -88,7 +88,7 @@ Json blocks_json(const ModelCost& cost) {
     list.push_back({{"mixer", options::word_of(block.mixer)},
                     {"count", block.count},
                     {"state_d", per_block(block, cost)},
-                    {"grows_per_token_d", block.grows() ? 2 : 0},
+                    {"grows_per_token_d", block.grows() && block.kept_tokens > 0 ? 2 : 0},
                     {"kept_tokens", block.kept_tokens},
                     {"parts", parts_json(block.parts)}});
   }

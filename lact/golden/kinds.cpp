@@ -38,6 +38,7 @@ const std::map<std::string, KindFunction>& table() {
       {"vae.encode", run_vae_encode},
       {"vae.decode", run_vae_decode},
       {"umt5", run_umt5},
+      {"gaussian_head", run_gaussian_head},
       {"splat.ply", run_splat_ply},
       {"splat.project", run_splat_project},
       {"splat.sh", run_splat_harmonics},

@@ -44,6 +44,7 @@ void run_unipc(Run& run);
 void run_vae_encode(Run& run);
 void run_vae_decode(Run& run);
 void run_umt5(Run& run);
+void run_gaussian_head(Run& run);
 void run_splat_ply(Run& run);
 void run_splat_project(Run& run);
 void run_splat_harmonics(Run& run);

@@ -6,6 +6,7 @@
 #include "lact/models/lm/folder.h"
 #include "lact/models/lm/weights.h"
 #include "lact/models/nvs/folder.h"
+#include "lact/models/nvs/model.h"
 #include "lact/models/nvs/weights.h"
 #include "lact/ops/images/rays.h"
 #include "lact/ops/losses/losses.h"

@@ -124,9 +124,8 @@ NvsConfig scene_model(MixerKind mixer) {
 
 class SharedScene : public ::testing::TestWithParam<MixerKind> {};
 
-TEST_P(SharedScene, LeavesTheMemoryOfOneRank) {
-  if (!parallel::can_join()) GTEST_SKIP() << "this build joins no ranks";
-  const NvsConfig config = scene_model(GetParam());
+/// Several ranks read what one rank reads.
+void expect_shared_scene(const NvsConfig& config) {
   at::manual_seed(7);
   std::vector<at::Tensor> images;
   for (int i = 0; i < 5; ++i) images.push_back(at::rand({3, 16, i == 3 ? 24 : 16}, at::kDouble));
@@ -144,6 +143,21 @@ TEST_P(SharedScene, LeavesTheMemoryOfOneRank) {
       expect_same(tensors_of(*model->reconstruct(images, intrinsics, poses, options)), memory, 1e-10);
     });
   }
+}
+
+TEST_P(SharedScene, LeavesTheMemoryOfOneRank) {
+  if (!parallel::can_join()) GTEST_SKIP() << "this build joins no ranks";
+  expect_shared_scene(scene_model(GetParam()));
+}
+
+TEST_P(SharedScene, GivesTheGaussiansOfOneRank) {
+  if (!parallel::can_join()) GTEST_SKIP() << "this build joins no ranks";
+  NvsConfig config = scene_model(GetParam());
+  config.head = NvsHead::gaussians;
+  config.gaussians.virtual_views = 2;
+  expect_shared_scene(config);
+  config.gaussians.virtual_views = 0;
+  if (GetParam() != MixerKind::perceiver) expect_shared_scene(config);
 }
 
 INSTANTIATE_TEST_SUITE_P(Mixers, SharedScene,

@@ -169,6 +169,14 @@ TEST(ParallelTraining, ViewsAreThoseOfOneRank) {
   expect_same_as_one(maker_of(toy_nvs_run(), options), options, kEachAxis, 1e-5);
 }
 
+TEST(ParallelTraining, AModelThatPredictsGaussiansIsTheSame) {
+  const auto options = short_training(6);
+  tasks::nvs::Run run = toy_nvs_run();
+  run.model.head = models::NvsHead::gaussians;
+  run.model.gaussians.scale_bias = -1.5;
+  expect_same_as_one(maker_of(run, options), options, kEachAxis, 1e-5);
+}
+
 TEST(ParallelTraining, VideoIsThatOfOneRank) {
   const auto options = short_training(20);
   tasks::video::Run run = lact::testing::toy_video_run(20);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "lact/models/nvs/model.h"
 #include "lact/models/nvs/scene_file.h"
 #include "lact/ops/images/rays.h"
 
@@ -81,7 +82,7 @@ inline TinyScene tiny_scene(int64_t views, int64_t height, int64_t width, at::Sc
 }
 
 /// Three such views of 8 x 12 pixels, read.
-inline models::NvsScene scene_of_noise(models::NvsModel& model) {
+inline models::NvsScene scene_of_noise(models::ViewModel& model) {
   const auto views = tiny_scene(3, 8, 12);
   models::NvsScene scene;
   scene.state = model.reconstruct(views.list(), views.intrinsics, views.camera_to_world);
@@ -92,11 +93,12 @@ inline models::NvsScene scene_of_noise(models::NvsModel& model) {
 }
 
 /// Training forward on one scene: the last `targets` views are rendered from the others.
-inline at::Tensor forward_of(models::NvsModel& model, const TinyScene& scene, int64_t targets) {
+inline at::Tensor forward_of(models::ViewModel& model, const TinyScene& scene, int64_t targets) {
   const int64_t inputs = scene.images.size(0) - targets;
-  const at::Tensor rays = scene.rays().unsqueeze(0);
-  return model.forward(scene.images.narrow(0, 0, inputs).unsqueeze(0), rays.narrow(1, 0, inputs),
-                       rays.narrow(1, inputs, targets))[0];
+  return model
+      .predict({scene.images.narrow(0, 0, inputs).unsqueeze(0), scene.intrinsics.unsqueeze(0),
+                scene.camera_to_world.unsqueeze(0)})
+      .views[0];
 }
 
 }  // namespace lact::testing

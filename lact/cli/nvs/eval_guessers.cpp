@@ -20,7 +20,7 @@ tasks::nvs::Guesser load_model(const NvsEvalArguments& arguments, const NamedFol
     result.test.width = size.width;
   }
   const auto& config = loaded.model->config();
-  data::check_patches(result.test.height, result.test.width, config.patch_size);
+  data::check_patches(result.test.height, result.test.width, config.decoded_patch());
   const data::FrameChoice frame = frame_for(arguments.frame, loaded);
   int64_t parameters = 0;
   for (const auto& weight : loaded.model->parameters()) parameters += weight.numel();

@@ -37,7 +37,7 @@ void settle_nvs_fit(NvsFitArguments& arguments) {
   LACT_CHECK(!run.initial_model.empty(),
              "no weights come with this build (weights/nvs was not found); --model names a model folder");
   run.model = models::load_nvs(run.initial_model)->config();
-  const int64_t patch = run.model.patch_size;
+  const int64_t patch = run.model.decoded_patch();
   auto& size = run.stages.front().size;
   size = arguments.size.empty() ? tasks::nvs::size_for_photos(run.capture(), arguments.longer_side, patch)
                                 : parse_view_size(arguments.size, "--size");

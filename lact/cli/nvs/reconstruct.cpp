@@ -18,6 +18,8 @@
 #include "lact/data/views/preprocess.h"
 #include "lact/data/views/select.h"
 #include "lact/io/atomic_file.h"
+#include "lact/io/gaussian_ply.h"
+#include "lact/tasks/nvs/gaussian_export.h"
 
 namespace lact::cli {
 
@@ -34,7 +36,12 @@ std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, cons
 void save_reconstructed(const NvsReconstructArguments& arguments, const tasks::nvs::Loaded& nvs,
                         models::NvsScene& scene) {
   if (!arguments.nvs.model.empty()) scene.model_path = std::filesystem::absolute(nvs.path).lexically_normal();
-  models::save_scene(arguments.output, scene, nvs.fingerprint);
+  if (!arguments.output.empty()) models::save_scene(arguments.output, scene, nvs.fingerprint);
+  if (arguments.ply.empty()) return;
+  const ops::Gaussians gaussians = tasks::nvs::gaussians_in_world(scene, arguments.min_opacity);
+  io::write_gaussians(arguments.ply, gaussians);
+  log::info("{}: {} Gaussians of opacities above {}, of {}", arguments.ply, gaussians.size(),
+            arguments.min_opacity, scene.state->gaussians->size());
 }
 
 namespace {
@@ -67,9 +74,11 @@ void show_reading(const NvsReconstructArguments& arguments, const SceneReading& 
   const auto& [height, width] = reading.options.size;
   const int64_t patch = reading.nvs.model->config().patch_size;
   const int64_t tokens = int64_t(reading.chosen.size()) * (height / patch) * (width / patch);
-  const auto bytes = int64_t(std::filesystem::file_size(arguments.output));
+  const std::string& written = arguments.output.empty() ? arguments.ply : arguments.output;
+  const auto bytes = int64_t(std::filesystem::file_size(written));
   if (arguments.json) {
     const nlohmann::ordered_json json = {{"scene", arguments.output},
+                                         {"ply", arguments.ply},
                                          {"model", reading.nvs.fingerprint},
                                          {"views", reading.chosen.size()},
                                          {"chosen", reading.chosen},
@@ -85,10 +94,10 @@ void show_reading(const NvsReconstructArguments& arguments, const SceneReading& 
     std::cout << json.dump(2) << "\n";
   } else {
     std::cout << fmt::format(
-        "{}: {} of {} views of {} x {} pixels, {} tokens, read in {}; {} of scene file, {} of memory at "
+        "{}: {} of {} views of {} x {} pixels, {} tokens, read in {}; {} of file, {} of memory at "
         "most\n",
-        arguments.output, reading.chosen.size(), reading.available, height, width,
-        format_count(double(tokens)), format_duration(reading.seconds), format_bytes(double(bytes)),
+        written, reading.chosen.size(), reading.available, height, width, format_count(double(tokens)),
+        format_duration(reading.seconds), format_bytes(double(bytes)),
         format_bytes(double(peak_resident_bytes())));
   }
 }
@@ -101,7 +110,10 @@ void check_stream(const CLI::App& verb, const NvsReconstructArguments& arguments
 
 void run_nvs_reconstruct(const CLI::App& verb, const NvsReconstructArguments& arguments) {
   check_stream(verb, arguments);
-  io::check_can_write(arguments.output);
+  LACT_CHECK(!arguments.output.empty() || !arguments.ply.empty(),
+             "[reconstruct] -o names the scene file, --ply a file of Gaussians: give one of them");
+  for (const std::string& file : {arguments.output, arguments.ply})
+    if (!file.empty()) io::check_can_write(file);
   SceneReading reading;
   if (arguments.wait == 0) {
     reading.photos = data::load_capture(arguments.photos, arguments.reading);
@@ -111,9 +123,11 @@ void run_nvs_reconstruct(const CLI::App& verb, const NvsReconstructArguments& ar
   LACT_CHECK(!arguments.stream || world.alone(), "[reconstruct] --stream is for one process");
   return_freed_memory();
   reading.nvs = tasks::nvs::load(arguments.nvs.model, arguments.nvs.load);
+  if (!arguments.ply.empty())
+    tasks::nvs::check_gives_gaussians(reading.nvs.model->config(), "[reconstruct] --ply");
   auto& [size, frame, piece_tokens, on_piece] = reading.options;
   size = view_size_for(arguments.size, reading.nvs);
-  data::check_patches(size.height, size.width, reading.nvs.model->config().patch_size);
+  data::check_patches(size.height, size.width, reading.nvs.model->config().decoded_patch());
   frame = frame_for(arguments.frame, reading.nvs);
   piece_tokens = arguments.piece_tokens;
   reading.nvs.model->set_world(world);
@@ -129,15 +143,26 @@ void run_nvs_reconstruct(const CLI::App& verb, const NvsReconstructArguments& ar
 
 void add_nvs_reconstruct(CLI::App& task) {
   const auto arguments = std::make_shared<NvsReconstructArguments>();
-  auto* verb = task.add_subcommand("reconstruct", "Read photos with cameras into a scene file");
+  auto* verb = task.add_subcommand("reconstruct", "Read photos with cameras into a scene file, or Gaussians");
   verb->footer(
       "Example: lact nvs reconstruct photos/ --views 16 --size 256 -o scene.fw\n"
       "         lact nvs view scene.fw\n"
+      "         lact nvs reconstruct photos/ --model gaussians/ --ply scene.ply\n"
       "         lact nvs reconstruct photos/ --stream --every 2 --wait 60 -o scene.fw\n"
       "Cameras: opencv_cameras.json, transforms.json (NeRF, instant-ngp, nerfstudio) or a COLMAP model.");
   verb->add_option("PHOTOS", arguments->photos, "Folder of photos with a camera file, or the camera file")
       ->required();
-  verb->add_option("-o,--output", arguments->output, "Scene file to write")->check(output_file())->required();
+  verb->add_option("-o,--output", arguments->output, "Scene file to write")->check(output_file());
+  auto* ply =
+      verb->add_option(
+              "--ply", arguments->ply,
+              "File of Gaussians to write, for viewers of 3D Gaussian splatting, in the coordinates of "
+              "the photos' cameras: of models whose head is gaussians")
+          ->check(output_file());
+  add_number(*verb, "--min-opacity", arguments->min_opacity, "Gaussians of it or less are left out of --ply",
+             kShare)
+      ->capture_default_str()
+      ->needs(ply);
   add_nvs_options(*verb, arguments->nvs);
   add_number(*verb, "--views", arguments->views, "Photos to read; 0: all");
   add_selection_option(*verb, arguments->selection);

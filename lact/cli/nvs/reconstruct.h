@@ -14,6 +14,8 @@ namespace lact::cli {
 struct NvsReconstructArguments {
   NvsArguments nvs;
   std::string photos, size, frame, output;
+  std::string ply;  ///< of the Gaussians; "": none
+  double min_opacity = 0.001;
   data::CaptureOptions reading;
   data::ViewChoice selection = data::ViewChoice::kmeans;
   int64_t views = 0, piece_tokens = models::ReconstructOptions{}.piece_tokens;
@@ -37,7 +39,8 @@ struct SceneReading {
 
 std::vector<int64_t> chosen_views(const NvsReconstructArguments& arguments, const data::Capture& photos);
 
-/// Where the model is to be looked for; the shipped weights are found again by themselves, wherever they are.
+/// Writes what was asked for. A scene file says where the model is to be looked for; the shipped weights are
+/// found again by themselves, wherever they are.
 void save_reconstructed(const NvsReconstructArguments& arguments, const tasks::nvs::Loaded& nvs,
                         models::NvsScene& scene);
 

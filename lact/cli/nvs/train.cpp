@@ -21,9 +21,23 @@ struct NvsTrainArguments {
   tasks::nvs::Run run;
 };
 
+/// That of --init, with another head if --set says so.
+models::NvsConfig initial_config(const NvsTrainArguments& arguments) {
+  const std::string& initial = arguments.place.initial_model;
+  const models::NvsConfig known = models::load_nvs(initial)->config();
+  models::NvsConfig config = known;
+  for (const auto& assignment : arguments.assignments)
+    options::read(options::parse_assignment(assignment), config);
+  config.check();
+  LACT_CHECK(models::differ_in_head_alone(config, known) && (config == known || config.has_gaussians()),
+             "[train] --init {} brings its own model, of which --set may change the head to gaussians, and "
+             "gaussians.*, alone",
+             initial);
+  return config;
+}
+
 models::NvsConfig nvs_model_config(const NvsTrainArguments& arguments) {
-  if (!arguments.place.initial_model.empty())
-    return models::load_nvs(arguments.place.initial_model)->config();
+  if (!arguments.place.initial_model.empty()) return initial_config(arguments);
   const auto config = models::resolve_config(arguments.config, arguments.assignments);
   LACT_CHECK(task_of(config) == models::Task::nvs, "[train] {} is not a view-synthesis model",
              arguments.config);
@@ -31,7 +45,8 @@ models::NvsConfig nvs_model_config(const NvsTrainArguments& arguments) {
 }
 
 void settle_nvs_run(const CLI::App& verb, NvsTrainArguments& arguments) {
-  check_initial_model(verb, arguments.place);
+  LACT_CHECK(arguments.place.initial_model.empty() || verb.get_option("--config")->count() == 0,
+             "[train] --config means nothing with --init, which brings its own model");
   auto& run = arguments.run;
   const auto given = [&](const char* option) { return verb.get_option(option)->count() > 0; };
   if (!run.scenes.meshes.empty() && !given("--mesh-share")) run.scenes.mesh_share = 1;
@@ -64,6 +79,8 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
       "         lact nvs train --photos captures/ --size 72x128 --inputs 4-8 --targets 4 -o photos\n"
       "         lact nvs train --stage steps=8000,size=64,inputs=4 --stage size=128,inputs=8 --steps 10000\n"
       "         lact nvs train --recipe configs/recipes/nvs_scenes.json --photos captures/ --lpips weights/\n"
+      "         lact nvs train --init run --set head=gaussians --opacity 0.01 -o gaussians\n"
+      "         lact nvs train --config nvs_long_lrm_tiny -o long_lrm\n"
       "         lact nvs train --resume run\n"
       "Without photos, scenes are made up and rendered beside the training, without end. Ctrl-C saves a "
       "checkpoint.\nThe folder holds the model, run.json, metrics.jsonl, TensorBoard events and sheets of "

@@ -108,6 +108,8 @@ std::string why_not(MixerKind kind) {
   switch (kind) {
     case MixerKind::perceiver:
       return "whose registers read a set of views";
+    case MixerKind::mamba2_block:
+      return "the layers of a model of views, Long-LRM";
     case MixerKind::window:
       return "but each view attends to itself in any case, and a window lets it know no other";
     default:

@@ -63,4 +63,19 @@ std::vector<CostPart> recurrent_cost(int64_t model_dim, const recurrent::Mamba2M
           recurrence_part(shape, kWriteAndRead), head_output_cost(model_dim, shape, config.output)};
 }
 
+std::vector<CostPart> recurrent_cost(int64_t model_dim, const recurrent::Mamba2BlockConfig& config) {
+  const int64_t inner = config.expand * model_dim, heads = inner / config.head_dim;
+  const int64_t directions = config.both_ways ? 2 : 1, channels = inner + 2 * config.state_dim;
+  const CostPart rows = linear_cost("", model_dim, 2 * inner + 2 * config.state_dim + heads, false);
+  CostPart convolution = {"convolution", directions * channels * (config.conv_width + 1)};
+  convolution.flops = 2 * double(directions * channels * config.conv_width);
+  CostPart recurrence = {"recurrence", 0, directions * inner * config.state_dim};
+  recurrence.flops = kWriteAndRead * 2 * double(recurrence.state);
+  return {sum("memory projections", {rows, linear_cost("output", inner, model_dim, false)}),
+          convolution,
+          {"step, decay and skip", directions * 3 * heads},
+          recurrence,
+          {"gated norm", directions * inner}};
+}
+
 }  // namespace lact::models

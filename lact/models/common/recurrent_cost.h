@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "lact/mixers/recurrent/mamba2_block.h"
 #include "lact/mixers/recurrent/mamba2_mixer.h"
 #include "lact/models/common/cost.h"
 
@@ -13,7 +14,8 @@ std::vector<CostPart> recurrent_cost(int64_t model_dim, const recurrent::GlaConf
 std::vector<CostPart> recurrent_cost(int64_t model_dim, const recurrent::DeltaNetConfig& config);
 std::vector<CostPart> recurrent_cost(int64_t model_dim, const recurrent::Mamba2Config& config);
 
-/// A layer of its own, projections included.
+/// Layers of their own, projections included.
 std::vector<CostPart> recurrent_cost(int64_t model_dim, const recurrent::Mamba2MixerConfig& config);
+std::vector<CostPart> recurrent_cost(int64_t model_dim, const recurrent::Mamba2BlockConfig& config);
 
 }  // namespace lact::models

@@ -4,8 +4,10 @@
 #include <limits>
 
 #include "lact/base/error.h"
+#include "lact/base/options.h"
 #include "lact/models/common/config_checks.h"
 #include "lact/models/common/recurrent_cost.h"
+#include "lact/models/nvs/long_lrm_cost.h"
 
 namespace lact::models {
 
@@ -78,6 +80,63 @@ void check_perceiver(const NvsConfig& config) {
   LACT_CHECK(config.num_layers > 1,
              "[config] num_layers is {}, but a perceiver needs a block that reads and one that looks",
              config.num_layers);
+}
+
+void check_gaussians(const NvsConfig& config) {
+  const GaussiansConfig& part = config.gaussians;
+  constexpr double kFarthest = 100;  // of a logarithm or a logit
+  const auto between = [](const char* name, double value, double least, double most) {
+    LACT_CHECK(value >= least && value <= most, "[config] gaussians.{} is {}, expected {} to {}", name, value,
+               least, most);
+  };
+  between("sh_degree", double(part.sh_degree), 0, 3);
+  check_positive("gaussians.max_dist", part.max_dist);
+  between("scale_bias", part.scale_bias, -kFarthest, kFarthest);
+  between("scale_max", part.scale_max, -kFarthest, kFarthest);
+  between("opacity_bias", part.opacity_bias, -kFarthest, kFarthest);
+  between("virtual_views", double(part.virtual_views), 0, 1 << 12);
+  check_positive("gaussians.keep", part.keep);
+  between("keep", part.keep, 0, 1);
+  between("keep_random", part.keep_random, 0, 1);
+  LACT_CHECK(!config.has_gaussians() || config.mixer != MixerKind::perceiver || part.virtual_views > 0,
+             "[config] head is gaussians, but the input views' tokens do not reach a perceiver's end: set "
+             "gaussians.virtual_views");
+}
+
+void check_long_lrm(const NvsConfig& config) {
+  const LongLrmConfig& part = config.long_lrm;
+  LACT_CHECK(part.global_tokens >= 0 && part.global_tokens <= kMostChannels,
+             "[config] long_lrm.global_tokens is {}, expected 0 to {}", part.global_tokens, kMostChannels);
+  LACT_CHECK(part.merge_at >= 0 && part.merge_at <= kMostLayers,
+             "[config] long_lrm.merge_at is {}, expected 0 to {}", part.merge_at, kMostLayers);
+  check_size("long_lrm.merged_dim", part.merged_dim);
+  for (const auto& [name, value] :
+       {std::pair("state_dim", part.mamba2.state_dim), {"head_dim", part.mamba2.head_dim}})
+    check_size(std::string("long_lrm.mamba2.") + name, value);
+  check_size("long_lrm.mamba2.expand", part.mamba2.expand, 64);
+  check_size("long_lrm.mamba2.conv_width", part.mamba2.conv_width, 64);
+  check_positive("long_lrm.mamba2.norm_epsilon", part.mamba2.norm_epsilon);
+  if (!config.is_long_lrm()) return;
+  for (const MixerKind kind : config.mixer.kinds())
+    LACT_CHECK(kind == MixerKind::mamba2_block || kind == MixerKind::full,
+               "[config] mixer is {}, but Long-LRM's layers are mamba2_block and full", config.mixer.text());
+  LACT_CHECK(config.has_gaussians() && config.gaussians.virtual_views == 0,
+             "[config] Long-LRM's tokens are those of the input views, and become Gaussians: head is {} with "
+             "gaussians.virtual_views {}, expected gaussians and 0",
+             options::word_of(config.head), config.gaussians.virtual_views);
+  LACT_CHECK(part.mamba2.both_ways,
+             "[config] long_lrm.mamba2.both_ways is false, but views are passed over in both directions");
+  LACT_CHECK(part.merge_at < config.num_layers,
+             "[config] long_lrm.merge_at is {}, expected less than the {} layers", part.merge_at,
+             config.num_layers);
+  const bool merges = config.merges_tokens();
+  LACT_CHECK(!merges || part.merged_dim % config.model_dim == 0,
+             "[config] long_lrm.merged_dim is {}, expected a multiple of model_dim {}", part.merged_dim,
+             config.model_dim);
+  for (const int64_t width : {config.model_dim, config.decoded_dim()})
+    LACT_CHECK(part.mamba2.expand * width % part.mamba2.head_dim == 0,
+               "[config] long_lrm.mamba2.head_dim is {}, which does not divide {} times the width {}",
+               part.mamba2.head_dim, part.mamba2.expand, width);
 }
 
 /// A core between projections.
@@ -156,7 +215,7 @@ void NvsConfig::check() const {
   check_size("num_layers", num_layers, kMostLayers);
   check_mixer("a view-synthesis model", mixer, num_layers,
               {MixerKind::lact, MixerKind::full, MixerKind::gla, MixerKind::deltanet, MixerKind::mamba2,
-               MixerKind::perceiver});
+               MixerKind::perceiver, MixerKind::mamba2_block});
   check_layer("attention", model_dim, attention);
   check_no_convolution("attention.projection", attention.projection);
   check_layer("lact", model_dim, lact);
@@ -168,6 +227,8 @@ void NvsConfig::check() const {
   check_not_negative("deltanet.l2_epsilon", deltanet.l2_epsilon);
   check_mamba2(mamba2);
   check_perceiver(*this);
+  check_gaussians(*this);
+  check_long_lrm(*this);
   check_feed_forward("feed_forward", feed_forward);
   check_norm("norm", norm);
 }
@@ -175,13 +236,14 @@ void NvsConfig::check() const {
 ModelCost cost(const NvsConfig& config, const ViewSet& views) {
   LACT_CHECK(views.inputs > 0, "[nvs] there are {} input views, expected at least 1", views.inputs);
   const auto& [image_height, image_width] = views.image_size;
-  LACT_CHECK(image_height > 0 && image_height % config.patch_size == 0 && image_width > 0 &&
-                 image_width % config.patch_size == 0,
+  LACT_CHECK(image_height > 0 && image_height % config.decoded_patch() == 0 && image_width > 0 &&
+                 image_width % config.decoded_patch() == 0,
              "[nvs] an image of {} pixels does not divide into patches of {}", views.image_size.text(),
-             config.patch_size);
+             config.decoded_patch());
   const int64_t width = config.model_dim;
   const double per_view = double(image_height / config.patch_size) * double(image_width / config.patch_size);
   const double inputs = per_view * double(views.inputs);
+  if (config.is_long_lrm()) return long_lrm_cost(config, inputs);
   ModelCost all;
   all.model_dim = width;
   all.num_layers = config.num_layers;

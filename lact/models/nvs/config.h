@@ -5,9 +5,11 @@
 
 #include "lact/io/image_size.h"
 #include "lact/mixers/perceiver/registers.h"
+#include "lact/mixers/recurrent/mamba2_block.h"
 #include "lact/mixers/recurrent/mamba2_mixer.h"
 #include "lact/models/common/cost.h"
 #include "lact/models/common/layers.h"
+#include "lact/ops/splat/gaussian_head.h"
 
 namespace lact::models {
 
@@ -25,6 +27,54 @@ LactLayerConfig nvs_memory(double hidden_multiple);
 recurrent::GlaConfig nvs_gla();
 recurrent::DeltaNetConfig nvs_deltanet();  ///< heads of 128, as the paper's
 
+/// What tokens become: colours of the views that were asked for, or Gaussians that any view is drawn from.
+enum class NvsHead { image, gaussians };
+constexpr std::array<std::pair<NvsHead, std::string_view>, 2> enum_names(NvsHead) {
+  return {{{NvsHead::image, "image"}, {NvsHead::gaussians, "gaussians"}}};
+}
+
+/// One for each pixel of the input views, or of virtual views.
+struct GaussiansConfig : ops::GaussianHeadOptions {
+  int64_t virtual_views = 0;
+  double keep = 1;
+  double keep_random = 0;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    ops::GaussianHeadOptions::visit(field);
+    field(
+        "virtual_views", virtual_views,
+        "0: Gaussians are those of the input views' own tokens. Otherwise so many cameras of input views, "
+        "evenly chosen, look at the memory, and what they see becomes Gaussians: their number does not grow "
+        "with the input");
+    field("keep", keep, "share of the Gaussians that is kept, the most opaque ones");
+    field("keep_random", keep_random,
+          "share of those kept that training draws from the others, so that they can become opaque");
+  }
+  bool operator==(const GaussiansConfig&) const = default;
+};
+
+/// What Long-LRM (Ziwen et al. 2024) has of its own. Its layers are Mamba-2 blocks and Transformer layers
+/// over all tokens of all views; four neighbours become one token on the way.
+struct LongLrmConfig {
+  int64_t global_tokens = 2;
+  int64_t merge_at = 8;
+  int64_t merged_dim = 1024;
+  bool norm_bias = true;
+  recurrent::Mamba2BlockConfig mamba2 = {.both_ways = true};
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("global_tokens", global_tokens, "learned tokens in front of those of the images");
+    field("merge_at", merge_at, "layers before 2 x 2 tokens become one; 0: they never do");
+    field("merged_dim", merged_dim,
+          "width of the model from there on; heads and hidden channels become more with it");
+    field("norm_bias", norm_bias, "the norms of Transformer layers have a learned shift");
+    field("mamba2", mamba2, "its Mamba-2 blocks");
+  }
+  bool operator==(const LongLrmConfig&) const = default;
+};
+
 struct NvsConfig {
   int64_t patch_size = 8;
   int64_t model_dim = 768;
@@ -36,8 +86,11 @@ struct NvsConfig {
   recurrent::DeltaNetConfig deltanet = nvs_deltanet();
   recurrent::Mamba2MixerConfig mamba2;
   perceiver::PerceiverConfig perceiver;
+  LongLrmConfig long_lrm;
   nn::FeedForwardOptions feed_forward = {nn::FeedForwardKind::gelu, 3072};
   nn::NormOptions norm = {nn::NormKind::layer, 1e-5};
+  NvsHead head = NvsHead::image;
+  GaussiansConfig gaussians;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -49,7 +102,7 @@ struct NvsConfig {
           "between images: lact; gla, deltanet or mamba2; full, attention of all tokens to the input images, "
           "or perceiver, registers that read the input images in the first half of the blocks and are looked "
           "at in the second, both with the heads of `attention`; or a pattern of layers such as 3 lact : 1 "
-          "full");
+          "full. A pattern with mamba2_block, such as 7 mamba2_block : 1 full, is Long-LRM");
     field("lact", lact, "memory of all input images, if the mixer is lact");
     field("gla", gla,
           "gated linear attention over all input images, with projections like those of `attention`, if the "
@@ -57,13 +110,35 @@ struct NvsConfig {
     field("deltanet", deltanet, "the delta rule, likewise, if the mixer is deltanet");
     field("mamba2", mamba2, "Mamba-2 over all input images, if the mixer is mamba2");
     field("perceiver", perceiver, "registers, if the mixer is perceiver");
+    field("long_lrm", long_lrm, "Long-LRM, if the mixer has mamba2_block");
     field("feed_forward", feed_forward, "feed-forward network of a block");
     field("norm", norm, "norms of the blocks, after the input layer and before the decoder");
+    field("head", head,
+          "what tokens become: image, colours of the views that are asked for, or gaussians, one for each "
+          "pixel of the input views, from which any view is drawn");
+    field("gaussians", gaussians, "if the head is gaussians");
   }
   bool operator==(const NvsConfig&) const = default;
 
-  int64_t input_channels() const { return (kRayChannels + kColorChannels) * patch_size * patch_size; }
-  int64_t output_channels() const { return kColorChannels * patch_size * patch_size; }
+  bool is_long_lrm() const { return mixer.has(MixerKind::mamba2_block); }
+  bool has_gaussians() const { return head == NvsHead::gaussians; }
+  bool merges_tokens() const { return is_long_lrm() && long_lrm.merge_at > 0; }
+
+  /// Pixels of a side that a token of the decoder stands for; those of pictures are a multiple of it.
+  int64_t decoded_patch() const { return merges_tokens() ? 2 * patch_size : patch_size; }
+  /// Long-LRM has no use for the origins of rays.
+  int64_t input_channels() const {
+    return (is_long_lrm() ? kRayChannels : kRayChannels + kColorChannels) * patch_size * patch_size;
+  }
+  int64_t output_channels() const {
+    return (has_gaussians() ? gaussians.channels() : kColorChannels) * decoded_patch() * decoded_patch();
+  }
+  int64_t decoded_dim() const { return merges_tokens() ? long_lrm.merged_dim : model_dim; }
+
+  /// Views whose tokens go through the model to show so many targets: Gaussians are drawn without it.
+  int64_t token_views(int64_t inputs, int64_t targets) const {
+    return inputs + (has_gaussians() ? std::min(inputs, gaussians.virtual_views) : targets);
+  }
 
   /// The first blocks, which read the input views into their memory; a Perceiver's others only look.
   int64_t writing_layers() const { return mixer == MixerKind::perceiver ? num_layers / 2 : num_layers; }

@@ -11,6 +11,7 @@
 #include "lact/models/common/checkpoint.h"
 #include "lact/models/common/config_file.h"
 #include "lact/models/common/weights_fit.h"
+#include "lact/models/nvs/long_lrm.h"
 #include "lact/models/nvs/weights.h"
 #include "lact/nn/init.h"
 
@@ -22,13 +23,34 @@ const char* const kNvsType = "lact_nvs";
 
 using Tensors = std::map<std::string, at::Tensor>;
 
-ForeignNames nvs_names(const NvsModel& model) {
+ForeignNames nvs_names(const ViewModel& model) {
+  if (model.config().is_long_lrm()) {
+    ForeignNames published = long_lrm_names(model.config());
+    return covers(published, model) ? published : own_names(model);
+  }
   const auto theirs = to_authors(model.config());
   return theirs ? foreign_names(*theirs) : own_names(model);
 }
 
-Tensors read_nvs_checkpoint(const std::string& file) {
-  return read_checkpoint(file, "input_linear.weight", "view-synthesis model");
+Tensors read_nvs_checkpoint(const std::string& file, const NvsConfig* config = nullptr) {
+  const bool long_lrm = config != nullptr && config->is_long_lrm();
+  return read_checkpoint(file, long_lrm ? "tokenizer.weight" : "input_linear.weight", "view-synthesis model");
+}
+
+std::shared_ptr<ViewModel> without_values(const NvsConfig& config) {
+  const nn::SkipInit skip;
+  return make_view_model(config);
+}
+
+/// As they were before models had heads and Long-LRM, where they have none of it.
+options::Json fingerprinted_fields(const NvsConfig& config) {
+  options::Json fields = options::write(config);
+  if (!config.is_long_lrm()) fields.erase("long_lrm");
+  if (!config.has_gaussians()) {
+    fields.erase("head");
+    fields.erase("gaussians");
+  }
+  return fields;
 }
 
 }  // namespace
@@ -65,24 +87,64 @@ NvsTraining read_nvs_training(const std::string& folder_or_file) {
   return training;
 }
 
-std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file) {
+std::shared_ptr<ViewModel> load_nvs(const std::string& folder_or_file) {
   if (std::filesystem::is_regular_file(folder_or_file)) {
     Tensors tensors = read_nvs_checkpoint(folder_or_file);
     const AuthorsNvsModel theirs = sizes_of_checkpoint(tensors, folder_or_file);
-    auto model = nn::make_uninitialised<NvsModel>(translate(theirs));
+    auto model = without_values(translate(theirs));
     adopt_foreign(*model, foreign_names(theirs), folder_or_file, std::move(tensors));
     return model;
   }
   const NvsConfig config = read_nvs_config(folder_or_file);
   check_weights_fit(folder_or_file, cost(config));
-  auto model = making(folder_or_file + ": the model's weights",
-                      [&] { return nn::make_uninitialised<NvsModel>(config); });
+  auto model = making(folder_or_file + ": the model's weights", [&] { return without_values(config); });
   adopt_foreign(*model, nvs_names(*model), folder_or_file, io::read_tensor_folder(folder_or_file));
   return model;
 }
 
-void load_nvs_weights(NvsModel& model, const std::string& file) {
-  load_foreign(model, nvs_names(model), read_nvs_checkpoint(file), file);
+bool differ_in_head_alone(const NvsConfig& one, const NvsConfig& other) {
+  NvsConfig same = one;
+  same.head = other.head;
+  same.gaussians = other.gaussians;
+  return same == other;
+}
+
+namespace {
+
+/// Of a folder; of a file nothing is known before it is read.
+std::optional<NvsConfig> read_config_of_any(const std::string& folder_or_file) {
+  if (std::filesystem::is_regular_file(folder_or_file)) return std::nullopt;
+  return read_nvs_config(folder_or_file);
+}
+
+}  // namespace
+
+NewHead load_nvs_as(const NvsConfig& config, const std::string& folder_or_file) {
+  if (read_config_of_any(folder_or_file) == config) return {load_nvs(folder_or_file)};
+  std::shared_ptr<ViewModel> known;
+  {
+    const nn::LendingScope kept_here(nullptr);  // only for as long as it takes to copy
+    known = load_nvs(folder_or_file);
+  }
+  LACT_CHECK(
+      differ_in_head_alone(config, known->config()),
+      "{}: is another model than the one that is to begin with its weights: only head and gaussians may "
+      "differ",
+      folder_or_file);
+  const bool same_decoder =
+      config.head == known->config().head && config.output_channels() == known->config().output_channels();
+  auto model = make_view_model(config);
+  at::NoGradGuard no_grad;
+  const auto weights = known->named_parameters();
+  for (const auto& item : model->named_parameters()) {
+    if (!nn::is_held(item.value()) || (item.key() == "decoder.weight" && !same_decoder)) continue;
+    item.value().copy_(weights[item.key()]);
+  }
+  return {model, !same_decoder};
+}
+
+void load_nvs_weights(ViewModel& model, const std::string& file) {
+  load_foreign(model, nvs_names(model), read_nvs_checkpoint(file, &model.config()), file);
 }
 
 void save_nvs_config(const std::string& folder, const NvsConfig& config, const NvsTraining& training) {
@@ -92,7 +154,7 @@ void save_nvs_config(const std::string& folder, const NvsConfig& config, const N
   write_config_file(folder, kNvsType, options::write(config), notes);
 }
 
-void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType type,
+void save_nvs(const std::string& folder, const ViewModel& model, at::ScalarType type,
               const NvsTraining& training) {
   LACT_CHECK(type == at::kFloat || type == at::kBFloat16,
              "{}: weights are saved as float32 or bfloat16, not as {}", folder, toString(type));
@@ -102,8 +164,8 @@ void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType t
   io::write_tensor_folder(folder, tensors);
 }
 
-std::string fingerprint(const NvsModel& model) {
-  return fingerprint_of(model, fingerprinted_text(options::write(model.config()), /*had_mixer=*/true));
+std::string fingerprint(const ViewModel& model) {
+  return fingerprint_of(model, fingerprinted_text(fingerprinted_fields(model.config()), /*had_mixer=*/true));
 }
 
 }  // namespace lact::models

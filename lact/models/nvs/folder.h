@@ -1,6 +1,6 @@
 // A view-synthesis model as a folder, config.json and model.safetensors; or as a checkpoint that the authors
 // published, a .pt or .safetensors file. A model that the authors' code can express uses their tensor names;
-// any other keeps ours.
+// so does one that Long-LRM's can; any other keeps ours.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "lact/base/options.h"
-#include "lact/models/nvs/model.h"
+#include "lact/models/nvs/view_model.h"
 
 namespace lact::models {
 
@@ -34,19 +34,31 @@ inline std::optional<io::ImageSize> trained_size(const std::string& folder_or_fi
 }
 
 /// A folder, or a checkpoint file; the sizes of a file are those of its tensors.
-std::shared_ptr<NvsModel> load_nvs(const std::string& folder_or_file);
+std::shared_ptr<ViewModel> load_nvs(const std::string& folder_or_file);
+
+/// Whether two models are the same but for their heads: then all weights of one serve the other but the
+/// decoder's.
+bool differ_in_head_alone(const NvsConfig& one, const NvsConfig& other);
+
+/// The same as a model with the head of `config`, from which it differs in nothing else. The decoder's
+/// weights are fresh unless it says as many numbers of the same kind.
+struct NewHead {
+  std::shared_ptr<ViewModel> model;
+  bool is_new = false;  ///< the decoder's weights are fresh
+};
+NewHead load_nvs_as(const NvsConfig& config, const std::string& folder_or_file);
 
 /// Gives a model the tensors of a checkpoint file, under the authors' names or ours; what else a .pt file
 /// holds, such as an optimizer's state, is passed over.
-void load_nvs_weights(NvsModel& model, const std::string& file);
+void load_nvs_weights(ViewModel& model, const std::string& file);
 
 /// Creates the folder if it is missing. The config is written first, the tensors replace older ones
 /// atomically. `type` is float32 or bfloat16, which takes half the space.
-void save_nvs(const std::string& folder, const NvsModel& model, at::ScalarType type = at::kFloat,
+void save_nvs(const std::string& folder, const ViewModel& model, at::ScalarType type = at::kFloat,
               const NvsTraining& training = {});
 void save_nvs_config(const std::string& folder, const NvsConfig& config, const NvsTraining& training = {});
 
 /// 16 hexadecimal digits that differ when any weight or size differs.
-std::string fingerprint(const NvsModel& model);
+std::string fingerprint(const ViewModel& model);
 
 }  // namespace lact::models

@@ -49,6 +49,39 @@ NvsConfig nvs_perceiver() {
   return config;
 }
 
+// The last stage of its training keeps 0.4 of the Gaussians, the earlier ones all: gaussians.keep=1.
+NvsConfig nvs_long_lrm() {
+  NvsConfig config;
+  config.model_dim = 256;
+  config.mixer = MixerPattern::parse("7 mamba2_block : 1 full");
+  config.attention = {};
+  config.attention.projection.output_bias = true;
+  config.attention.attention.num_heads = 4;
+  config.feed_forward.hidden_dim = 4 * config.model_dim;
+  config.head = NvsHead::gaussians;
+  config.gaussians.sh_degree = 3;
+  config.gaussians.max_dist = 500;
+  config.gaussians.scale_bias = -6.9;
+  config.gaussians.keep = 0.4;
+  config.gaussians.keep_random = 0.1;
+  return config;
+}
+
+NvsConfig nvs_long_lrm_tiny() {
+  NvsConfig config = nvs_long_lrm();
+  config.model_dim = 64;
+  config.num_layers = 8;
+  config.mixer = MixerPattern::parse("3 mamba2_block : 1 full");
+  config.attention.attention.num_heads = 2;
+  config.feed_forward.hidden_dim = 4 * config.model_dim;
+  config.long_lrm.merge_at = 4;
+  config.long_lrm.merged_dim = 128;
+  config.long_lrm.mamba2.state_dim = 32;
+  config.long_lrm.mamba2.head_dim = 32;
+  config.gaussians = {};  // the tracer's scenes are a few units wide
+  return config;
+}
+
 NvsConfig nvs_mamba2() {
   NvsConfig config;
   config.mixer = MixerKind::mamba2;

@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/io/safetensors.h"
+#include "lact/models/common/config_file.h"
 #include "lact/models/common/state_file.h"
 
 namespace lact::models {
@@ -77,7 +78,7 @@ SceneOrigin read_scene_origin(const std::string& path) {
   return {metadata["model"], metadata[kModelPath]};
 }
 
-NvsScene load_scene(const std::string& path, NvsModel& model, const std::string& model_hash) {
+NvsScene load_scene(const std::string& path, ViewModel& model, const std::string& model_hash) {
   at::NoGradGuard no_grad;
   auto [tensors, metadata] = io::read_safetensors(path);
   check_state_file(path, metadata, {kSceneKind, "a scene", model_hash});
@@ -92,6 +93,7 @@ NvsScene load_scene(const std::string& path, NvsModel& model, const std::string&
   scene.state = model.initial_state();
   reader.fill(*scene.state);
   reader.expect_nothing_more("a scene of this model");
+  if (scene.state->gaussians) about_file(path, [&] { ops::check_gaussians(*scene.state->gaussians); });
   return scene;
 }
 

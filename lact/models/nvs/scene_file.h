@@ -1,5 +1,5 @@
 // A scene in fast weights, as a file: what a model remembers of its images, and where they were taken from.
-// With LaCT its size does not depend on the number of images.
+// With LaCT its size does not depend on the number of images. Of a Gaussian head it is the Gaussians.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lact/models/nvs/model.h"
+#include "lact/models/nvs/view_model.h"
 
 namespace lact::models {
 
@@ -37,6 +37,6 @@ SceneOrigin read_scene_origin(const std::string& path);
 void save_scene(const std::string& path, const NvsScene& scene, const std::string& model_hash);
 
 /// Throws a sentence if the file is not a scene, belongs to another model, or does not fit.
-NvsScene load_scene(const std::string& path, NvsModel& model, const std::string& model_hash);
+NvsScene load_scene(const std::string& path, ViewModel& model, const std::string& model_hash);
 
 }  // namespace lact::models

@@ -182,7 +182,7 @@ std::optional<AuthorsNvsModel> to_authors(const NvsConfig& config) {
   NvsConfig meant = translate(theirs);
   // What other mixers would be made of is no part of the model.
   meant.gla = config.gla, meant.deltanet = config.deltanet, meant.mamba2 = config.mamba2;
-  meant.perceiver = config.perceiver;
+  meant.perceiver = config.perceiver, meant.long_lrm = config.long_lrm, meant.gaussians = config.gaussians;
   if (!(meant == config)) return std::nullopt;
   return theirs;
 }

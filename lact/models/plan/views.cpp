@@ -5,6 +5,7 @@
 namespace lact::models::plan {
 
 Workload views_workload(const NvsConfig& config, const Sizes& sizes) {
+  LACT_CHECK(!config.has_gaussians(), "[plan] the head is gaussians, but plans are of image heads");
   ViewSet views;
   views.inputs = sizes.views.value_or(views.inputs);
   if (sizes.image_size) views.image_size = {*sizes.image_size, *sizes.image_size};

@@ -53,7 +53,7 @@ Loaded load_for_scene(const std::string& scene_file, const std::string& folder_o
 io::ImageSize trained_size(const Loaded& nvs) {
   constexpr int64_t kUsualSide = 256;
   if (const auto trained = models::trained_size(nvs.path)) return *trained;
-  const int64_t patch = nvs.model->config().patch_size;
+  const int64_t patch = nvs.model->config().decoded_patch();
   const int64_t side = std::max(patch, kUsualSide / patch * patch);
   return {side, side};
 }

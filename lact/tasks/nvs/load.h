@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lact/data/views/frame_choice.h"
-#include "lact/models/nvs/model.h"
+#include "lact/models/nvs/view_model.h"
 #include "lact/ops/dispatch/precision.h"
 
 namespace lact::tasks::nvs {
@@ -21,7 +21,7 @@ struct LoadOptions {
 };
 
 struct Loaded {
-  std::shared_ptr<models::NvsModel> model;
+  std::shared_ptr<models::ViewModel> model;
   std::string path;  ///< the folder or checkpoint file
   std::string fingerprint;
 };

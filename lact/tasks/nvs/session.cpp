@@ -38,7 +38,7 @@ models::NvsScene read_photos(const Loaded& nvs, const data::Capture& photos,
   return scene.take();
 }
 
-Session::Session(std::shared_ptr<models::NvsModel> model, models::NvsScene scene, std::string name)
+Session::Session(std::shared_ptr<models::ViewModel> model, models::NvsScene scene, std::string name)
     : model_(std::move(model)),
       scene_(std::move(scene)),
       name_(std::move(name)),

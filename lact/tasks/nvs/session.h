@@ -22,7 +22,7 @@ class Session : public DrawableScene {
  public:
   /// `name` of the scene, such as its file, is the beginning of error sentences. Throws one if the scene's
   /// cameras or coordinates cannot be right.
-  Session(std::shared_ptr<models::NvsModel> model, models::NvsScene scene, std::string name);
+  Session(std::shared_ptr<models::ViewModel> model, models::NvsScene scene, std::string name);
 
   /// A scene file and the model that load_for_scene found.
   static Session open(const Loaded& nvs, const std::string& scene_file);
@@ -31,14 +31,14 @@ class Session : public DrawableScene {
   const std::string& name() const override { return name_; }
   std::string details() const override;
   const models::NvsConfig& config() const { return model_->config(); }
-  int64_t patch_size() const override { return config().patch_size; }
+  int64_t patch_size() const override { return config().decoded_patch(); }
 
   /// The input views.
   const std::vector<data::Camera>& cameras() const override { return cameras_; }
   data::SceneFrame frame() const override { return frame_; }
 
  private:
-  std::shared_ptr<models::NvsModel> model_;
+  std::shared_ptr<models::ViewModel> model_;
   models::NvsScene scene_;
   std::string name_;
   std::vector<data::Camera> cameras_;

@@ -58,7 +58,7 @@ GuessedViews guess_views(const NamedNvs& model, const data::TestViews& scene, in
 
 Guesser guesser_of(const NamedNvs& model) {
   return {
-      model.name, model.model->config().patch_size, true,
+      model.name, model.model->config().decoded_patch(), true,
       [model](const data::TestViews& scene, int64_t inputs) { return guess_views(model, scene, inputs); }};
 }
 

@@ -7,13 +7,13 @@
 
 #include "lact/data/views/frame_choice.h"
 #include "lact/data/views/test_views.h"
-#include "lact/models/nvs/model.h"
+#include "lact/models/nvs/view_model.h"
 
 namespace lact::tasks::nvs {
 
 struct NamedNvs {
   std::string name;
-  std::shared_ptr<models::NvsModel> model;
+  std::shared_ptr<models::ViewModel> model;
   /// The coordinates that it was trained in. A mean pose is that of the views it reads.
   data::FrameChoice frame = data::FrameChoice::mean_pose;
 };

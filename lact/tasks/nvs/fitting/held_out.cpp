@@ -30,7 +30,7 @@ HeldOut held_out_photos(const data::Capture& capture, const HeldOutOptions& opti
   return photos;
 }
 
-at::Tensor render_held_out(models::NvsModel& model, const HeldOut& photos) {
+at::Tensor render_held_out(models::ViewModel& model, const HeldOut& photos) {
   const auto state = model.reconstruct(photos.shown.images, data::intrinsics_of(photos.shown.cameras),
                                        data::camera_to_world_of(photos.shown.cameras));
   std::vector<at::Tensor> views;

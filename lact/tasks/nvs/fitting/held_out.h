@@ -27,6 +27,6 @@ struct HeldOut {
 HeldOut held_out_photos(const data::Capture& capture, const HeldOutOptions& options);
 
 /// The truth's views as the model draws them once it has read what is shown, [N, 3, H, W].
-at::Tensor render_held_out(models::NvsModel& model, const HeldOut& photos);
+at::Tensor render_held_out(models::ViewModel& model, const HeldOut& photos);
 
 }  // namespace lact::tasks::nvs

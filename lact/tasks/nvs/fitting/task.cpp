@@ -6,7 +6,7 @@
 
 namespace lact::tasks::nvs {
 
-FittingTask::FittingTask(std::shared_ptr<models::NvsModel> model,
+FittingTask::FittingTask(std::shared_ptr<models::ViewModel> model,
                          std::shared_ptr<const data::ViewSource> train, HeldOut held_out,
                          const TaskOptions& options)
     : TrainingTask(std::move(model), std::move(train), nullptr, options), held_out_(std::move(held_out)) {}

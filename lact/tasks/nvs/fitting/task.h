@@ -9,7 +9,7 @@ namespace lact::tasks::nvs {
 /// Validation is what people will see: the held-out photos, drawn from a scene that was read from the others.
 class FittingTask : public TrainingTask {
  public:
-  FittingTask(std::shared_ptr<models::NvsModel> model, std::shared_ptr<const data::ViewSource> train,
+  FittingTask(std::shared_ptr<models::ViewModel> model, std::shared_ptr<const data::ViewSource> train,
               HeldOut held_out, const TaskOptions& options);
 
   /// PSNR and SSIM on the held-out photos, and the share of time that training has waited for photos.

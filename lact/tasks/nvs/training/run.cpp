@@ -6,6 +6,8 @@
 
 #include "lact/base/error.h"
 #include "lact/base/format.h"
+#include "lact/base/log.h"
+#include "lact/base/options.h"
 #include "lact/models/nvs/folder.h"
 #include "lact/nn/patches.h"
 #include "lact/ops/dispatch/device.h"
@@ -29,11 +31,15 @@ train::TrainOptions default_training() {
 void Run::check() const {
   model.check();
   training.check();
-  check_stages(stages, training.steps, model.patch_size);
+  check_stages(stages, training.steps, model.decoded_patch());
   train::check_range("valid_scenes", valid_scenes, 0, 1 << 20);
   train::check_range("render_threads", render_threads, 1, 256);
   train::check_range("perceptual", loss.perceptual, 0, 1e6);
   train::check_range("perceptual_from", loss.perceptual_from, 0, train::kMostSteps);
+  train::check_range("opacity", loss.opacity, 0, 1e6);
+  LACT_CHECK(loss.opacity == 0 || model.has_gaussians(),
+             "[train] opacity is {}, but it is of Gaussians, and the model's head is {}", loss.opacity,
+             options::word_of(model.head));
   photos.check();
   bool any_perceptual = false;
   int64_t end = 0;
@@ -64,14 +70,24 @@ void Run::make_paths_absolute() {
   train::make_absolute(loss.lpips);
 }
 
+/// The model `initial`; with another head, if that is all that is wanted of it.
+std::shared_ptr<models::ViewModel> begin_with(const std::string& initial, const models::NvsConfig& wanted) {
+  if (!wanted.has_gaussians()) return models::load_nvs(initial);
+  const models::NewHead made = models::load_nvs_as(wanted, initial);
+  if (made.is_new)
+    log::info("{}: all weights but the decoder's, whose {} numbers per token are new", initial,
+              wanted.output_channels());
+  return made.model;
+}
+
 /// Both the weights and the order of the scenes follow from the seed.
-std::shared_ptr<models::NvsModel> Run::make_model(const std::string& initial) {
+std::shared_ptr<models::ViewModel> Run::make_model(const std::string& initial) {
   if (initial.empty()) {
     const auto parameters = double(models::cost(model).total().parameters);
     train::check_memory_to_train({parameters, parameters}, training);
   }
   at::manual_seed(uint64_t(training.seed));
-  const auto made = initial.empty() ? std::make_shared<models::NvsModel>(model) : models::load_nvs(initial);
+  const auto made = initial.empty() ? models::make_view_model(model) : begin_with(initial, model);
   model = made->config();
   precision = ops::announced(precision);
   made->set_compute_type(ops::compute_type(precision));
@@ -110,8 +126,9 @@ train::Plan Run::plan() const {
   plan.parameters = double(models::cost(model, views_of(stages[0])).total().parameters);
   plan.shape = fmt::format("{} blocks of width {}", model.num_layers, model.model_dim);
   train::for_each_stage(stages, training.steps, [&](const Stage& stage, size_t number, int64_t steps) {
-    const double views = double(stage.inputs.least + stage.inputs.most) / 2 +
-                         double(stage.targets.least + stage.targets.most) / 2;
+    const double views = double(model.token_views(stage.inputs.least, stage.targets.least) +
+                                model.token_views(stage.inputs.most, stage.targets.most)) /
+                         2;
     const double tokens = double(stage.scenes) * views * double(training.accumulate) *
                           double(nn::patches_of(stage.size.height, stage.size.width, model.patch_size));
     plan.work += 3 * models::cost(model, views_of(stage)).total().flops * tokens * double(steps);

@@ -55,7 +55,7 @@ struct Run {
   void check() const;
   void make_paths_absolute();
   void use_copies_in(const std::string& /*folder*/) {}
-  std::shared_ptr<models::NvsModel> make_model(const std::string& initial);
+  std::shared_ptr<models::ViewModel> make_model(const std::string& initial);
   TaskOptions task_options(const std::string& folder) const;
   std::shared_ptr<const data::ViewSource> source(data::ScenePart part) const;
   std::shared_ptr<train::Task> make_task(const std::string& folder, const std::string& initial);

@@ -14,7 +14,6 @@
 #include "lact/io/png.h"
 #include "lact/models/nvs/folder.h"
 #include "lact/nn/patches.h"
-#include "lact/ops/images/rays.h"
 #include "lact/ops/losses/losses.h"
 #include "lact/train/stages.h"
 
@@ -56,7 +55,7 @@ void check_stages(const std::vector<Stage>& stages, int64_t steps, int64_t patch
   });
 }
 
-TrainingTask::TrainingTask(std::shared_ptr<models::NvsModel> model,
+TrainingTask::TrainingTask(std::shared_ptr<models::ViewModel> model,
                            std::shared_ptr<const data::ViewSource> train,
                            std::shared_ptr<const data::ViewSource> valid, const TaskOptions& options)
     : model_(std::move(model)), train_(std::move(train)), valid_(std::move(valid)), options_(options) {
@@ -137,40 +136,39 @@ data::SceneBatch TrainingTask::take(int64_t number) {
   return stream_->take(number);
 }
 
-at::Tensor TrainingTask::predict(const data::SceneBatch& batch) {
-  const int64_t targets = batch.images.size(1) - batch.inputs;
-  const at::Tensor rays =
-      ops::plucker_rays(batch.intrinsics, batch.camera_to_world, batch.images.size(3), batch.images.size(4));
-  return model_->forward(batch.images.narrow(1, 0, batch.inputs), rays.narrow(1, 0, batch.inputs),
-                         rays.narrow(1, batch.inputs, targets));
+models::Prediction TrainingTask::predict(const data::SceneBatch& batch) {
+  return model_->predict({batch.images.narrow(1, 0, batch.inputs), batch.intrinsics, batch.camera_to_world});
 }
 
 at::Tensor TrainingTask::loss(int64_t number) {
   const data::SceneBatch batch = take(number);
   const at::Tensor truth = batch.images.slice(1, batch.inputs);
-  const at::Tensor rendered = predict(batch);
+  const auto [rendered, mean_opacity] = predict(batch);
   const at::Tensor mse = (rendered - truth).square().mean();
   last_batch_ = number;
   last_mse_ = mse.item<double>();
   // Every rank that shares the views has them all now, and says its part.
   const double part = 1 / double(shards_);
   const double weight = perceptual_weight(number);
-  if (weight == 0) return mse * part;
-  const at::Tensor perceptual = (*lpips_)(rendered.flatten(0, 1), truth.flatten(0, 1)).mean();
-  return (mse + weight * perceptual) * part;
+  at::Tensor loss = mse;
+  if (weight > 0) loss = loss + weight * (*lpips_)(rendered.flatten(0, 1), truth.flatten(0, 1)).mean();
+  if (options_.loss.opacity > 0) loss = loss + options_.loss.opacity * mean_opacity;
+  return loss * part;
 }
 
 std::string TrainingTask::loss_text(double loss) const {
   // Alone, the error is the loss of all batches of the step and of all ranks.
-  const bool perceptual = perceptual_weight(last_batch_) > 0;
-  const double mse = perceptual ? last_mse_ : loss;
+  const bool more = perceptual_weight(last_batch_) > 0 || options_.loss.opacity > 0;
+  const double mse = more ? last_mse_ : loss;
   const std::string psnr = fmt::format("PSNR {:.2f} dB", -10 * std::log10(std::max(mse, 1e-12)));
-  return perceptual ? fmt::format("loss {:.4f}, {}", loss, psnr) : psnr;
+  return more ? fmt::format("loss {:.4f}, {}", loss, psnr) : psnr;
 }
 
 int64_t TrainingTask::tokens_of_batch(int64_t batch) const {
   const data::BatchShape shape = shape_of(batch);
-  return shape.scenes * shape.views * nn::patches_of(shape.height, shape.width, model_->config().patch_size);
+  const models::NvsConfig& config = model_->config();
+  return shape.scenes * config.token_views(shape.inputs, shape.views - shape.inputs) *
+         nn::patches_of(shape.height, shape.width, config.patch_size);
 }
 
 double TrainingTask::flops_of_batch(int64_t batch) const {
@@ -191,7 +189,7 @@ std::map<std::string, double> TrainingTask::validate() {
         data::draw_from(valid_), batch_shape(stage, scenes, stage.inputs.most, stage.targets.most),
         mix(uint64_t(options_.seed), 2), first);
     const at::Tensor truth = batch.images.slice(1, batch.inputs);
-    const at::Tensor rendered = predict(batch);
+    const at::Tensor rendered = predict(batch).views.clamp(0, 1);
     if (first == 0) {
       std::vector<std::vector<at::Tensor>> rows;
       for (int64_t scene = 0; scene < scenes; ++scene)

@@ -11,7 +11,7 @@
 #include "lact/data/views/view_source.h"
 #include "lact/io/image_size.h"
 #include "lact/models/lpips/lpips.h"
-#include "lact/models/nvs/model.h"
+#include "lact/models/nvs/view_model.h"
 #include "lact/train/task.h"
 
 namespace lact::tasks::nvs {
@@ -55,6 +55,7 @@ struct LossOptions {
   int64_t perceptual_from = 0;
   std::string lpips;
   models::LpipsNetwork network = models::LpipsNetwork::squeeze;
+  double opacity = 0;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -63,6 +64,9 @@ struct LossOptions {
           "steps before the perceptual loss begins; the authors: 5000, of weight 1 and network vgg");
     field("lpips", lpips, "folder of its weights");
     field("network", network, "its network: squeeze, alex or vgg");
+    field(
+        "opacity", opacity,
+        "weight of the mean opacity of predicted Gaussians, which lets needless ones vanish; Long-LRM: 0.1");
   }
   bool operator==(const LossOptions&) const = default;
 };
@@ -81,7 +85,7 @@ struct TaskOptions {
 class TrainingTask : public train::Task {
  public:
   /// Scenes of `valid` are never trained on; there may be none.
-  TrainingTask(std::shared_ptr<models::NvsModel> model, std::shared_ptr<const data::ViewSource> train,
+  TrainingTask(std::shared_ptr<models::ViewModel> model, std::shared_ptr<const data::ViewSource> train,
                std::shared_ptr<const data::ViewSource> valid, const TaskOptions& options);
 
   torch::nn::Module& model() override { return *model_; }
@@ -99,7 +103,7 @@ class TrainingTask : public train::Task {
   void export_model(const std::string& folder) override;
 
  protected:
-  models::NvsModel& nvs() const { return *model_; }
+  models::ViewModel& nvs() const { return *model_; }
   const TaskOptions& options() const { return options_; }
   const Stage& present_stage() const { return stage_of(last_batch_); }
   /// Of the time since the first batch was asked for.
@@ -113,10 +117,10 @@ class TrainingTask : public train::Task {
   /// 0 until the perceptual loss begins.
   double perceptual_weight(int64_t batch) const;
   data::SceneBatch take(int64_t batch);
-  /// Target views [B, T, 3, H, W] as the model sees them from the inputs.
-  at::Tensor predict(const data::SceneBatch& batch);
+  /// Target views as the model sees them from the inputs.
+  models::Prediction predict(const data::SceneBatch& batch);
 
-  std::shared_ptr<models::NvsModel> model_;
+  std::shared_ptr<models::ViewModel> model_;
   std::shared_ptr<const data::ViewSource> train_, valid_;
   TaskOptions options_;
   std::optional<models::Lpips> lpips_;

@@ -10,6 +10,7 @@
 #include "lact/base/memory_use.h"
 #include "lact/io/image.h"
 #include "lact/models/nvs/folder.h"
+#include "lact/models/nvs/model.h"
 #include "lact/tasks/nvs/training/run.h"
 #include "support/errors.h"
 #include "support/random_alexnet.h"
