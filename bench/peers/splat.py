@@ -12,7 +12,7 @@ import torch
 from common import dtype_of
 
 CAP, THRESHOLD, STOP, RADIUS = 0.99, 1 / 255, 1e-4, 3.33
-BATCH = 1 << 22  # elements of a batch: fits into the caches of few processors, and no form got faster with other sizes
+BATCH = 1 << 19  # elements of a batch: of 2^17 to 2^24 the fastest on Zen 4, 100,000 Gaussians at 400 x 400
 
 
 def harmonics(d, c):

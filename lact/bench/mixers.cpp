@@ -154,7 +154,7 @@ void bench_mixers(Session& session) {
       "A training step of one layer", "tokens of the text", "microseconds per token", {}, true, 0, {}};
   std::vector<Lengths> mixers;
   for (const auto& [kind, word] : enum_names(MixerKind{})) {
-    if (kind == MixerKind::perceiver) continue;  // for views only
+    if (kind == MixerKind::perceiver || kind == MixerKind::mamba2_block) continue;  // for views only
     Lengths mixer = {kind, std::string(word), {std::string(word), {}, {}}};
     const MixerProblem problem(kind, sizes);
     bool checked = false;

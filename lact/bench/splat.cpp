@@ -30,11 +30,7 @@ std::optional<double> measure_splat(Session& session, const SplatProblem& proble
     return worst_norm_error(problem.run_window(backward), expected);
   };
   trial.tolerance = 1e-3;
-  trial.run = [&] {
-    use_threads(threads);
-    problem.run(backward);
-    use_threads(all_threads);
-  };
+  trial.run = [&] { problem.run(backward); };
   if (compare) {
     for (const char* form : kForms) {
       trial.forms.push_back({"f32",
@@ -46,7 +42,10 @@ std::optional<double> measure_splat(Session& session, const SplatProblem& proble
     }
   }
   trial.memory = compare;
-  return session.measure(trial).seconds;
+  use_threads(threads);
+  const auto seconds = session.measure(trial).seconds;
+  use_threads(all_threads);
+  return seconds;
 }
 
 /// One thread alone, all of them, and all of them against PyTorch where asked for.

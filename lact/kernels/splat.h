@@ -79,6 +79,8 @@ constexpr int kSplatSums = 10;
 
 template <class Number>
 struct SplatProjectionKernels {
+  /// Whether all numbers are finite.
+  bool (*finite)(const Number* numbers, int64_t count);
   /// Gaussians begin .. end. radii [N, 2].
   void (*forward)(const SplatScene<const Number>& scene, const SplatView<Number>& view, int64_t begin,
                   int64_t end, SplatRecord<Number>* records, int64_t* radii);

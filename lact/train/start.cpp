@@ -8,7 +8,6 @@
 #include "lact/base/log.h"
 #include "lact/base/options.h"
 #include "lact/ops/dispatch/device.h"
-#include "lact/train/memory_needed.h"
 #include "lact/train/trainer.h"
 
 namespace lact::train {

@@ -22,10 +22,6 @@ void unpack_tensors(const at::Tensor& all, std::vector<at::Tensor>& matrices, at
   if (momentum.defined()) momentum = shaped(all, next, momentum);
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<int64_t> share_sizes(int64_t heads, const parallel::Group& ranks) {
   std::vector<int64_t> sizes;
   for (int64_t rank = 0; rank < ranks.size(); ++rank) {

@@ -1,8 +1,8 @@
 // Little endian. cameras.bin: count u64; each: id i32, model i32, width u64, height u64, parameters f64.
 // images.bin: count u64; each: id i32, quaternion 4 f64, translation 3 f64, camera i32, name ending in a zero
 // byte, number of points u64, and for each point x f64, y f64, id i64.
-// points3D.bin: count u64; each: id u64, place 3 f64, colour 3 u8, error f64, number of sightings u64, and for
-// each sighting image i32, point i32.
+// points3D.bin: count u64; each: id u64, place 3 f64, colour 3 u8, error f64, number of sightings u64, and
+// for each sighting image i32, point i32.
 #include <bit>
 #include <fstream>
 

@@ -227,12 +227,23 @@ void backward(const SplatScene<const Number>& scene, const SplatView<Number>& vi
   }
 }
 
+template <class Number>
+bool finite(const Number* numbers, int64_t count) {
+  using Bits = std::conditional_t<sizeof(Number) == 4, uint32_t, uint64_t>;
+  constexpr Bits exponent = sizeof(Number) == 4 ? Bits(0x7f800000) : Bits(0x7ff0000000000000);
+  Bits bad = 0;
+  for (int64_t i = 0; i < count; ++i)
+    bad |= Bits((__builtin_bit_cast(Bits, numbers[i]) & exponent) == exponent);
+  return bad == 0;
+}
+
 }  // namespace
 
 namespace LACT_ISA {
 extern const SplatProjectionKernels<float> splat_projection_f32;
-const SplatProjectionKernels<float> splat_projection_f32 = {forward<float>, backward<float>};
+const SplatProjectionKernels<float> splat_projection_f32 = {finite<float>, forward<float>, backward<float>};
 extern const SplatProjectionKernels<double> splat_projection_f64;
-const SplatProjectionKernels<double> splat_projection_f64 = {forward<double>, backward<double>};
+const SplatProjectionKernels<double> splat_projection_f64 = {finite<double>, forward<double>,
+                                                             backward<double>};
 }  // namespace LACT_ISA
 }  // namespace lact::kernels

@@ -37,8 +37,7 @@ DssimSums plane_loss(const DssimPlane& plane, float l1, float similarity) {
                *const scratch = product + count, *const line = scratch + count;
   const auto wide = ssim_weights();
   float window[kernels::kBlurReach + 1];
-  for (int64_t i = 0; i <= kernels::kBlurReach; ++i)
-    window[i] = float(wide[size_t(kernels::kBlurReach + i)]);
+  for (int64_t i = 0; i <= kernels::kBlurReach; ++i) window[i] = float(wide[size_t(kernels::kBlurReach + i)]);
   const auto blur = [&](const float* from, float* to) {
     kernels::blur_kernels().blur(window, from, to, line, plane.height, plane.width);
   };
@@ -94,8 +93,7 @@ struct L1Dssim : torch::autograd::Function<L1Dssim> {
                                        float((1 - lambda) * each), float(-lambda * each));
     });
     double loss = lambda;
-    for (const DssimSums& sum : sums)
-      loss += (1 - lambda) * each * sum.absolute - lambda * each * sum.ssim;
+    for (const DssimSums& sum : sums) loss += (1 - lambda) * each * sum.absolute - lambda * each * sum.ssim;
     context->save_for_backward({gradient});
     return at::full({}, loss, x.options());
   }

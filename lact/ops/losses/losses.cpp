@@ -56,7 +56,8 @@ at::Tensor psnr(const at::Tensor& a, const at::Tensor& b) {
 at::Tensor ssim_map(const at::Tensor& a, const at::Tensor& b) {
   check_images("ssim", a, b);
   LACT_CHECK(a.size(2) >= kSsimWindow && a.size(3) >= kSsimWindow,
-             "[ssim] images of {} x {}, expected at least {} x {}", a.size(2), a.size(3), kSsimWindow, kSsimWindow);
+             "[ssim] images of {} x {}, expected at least {} x {}", a.size(2), a.size(3), kSsimWindow,
+             kSsimWindow);
 
   // Variances are differences of nearly equal numbers, so they are taken in float64.
   return ssim_of_pixels(a.to(at::kDouble), b.to(at::kDouble), 0).to(wide_type(a.scalar_type()));

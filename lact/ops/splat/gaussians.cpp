@@ -14,7 +14,7 @@ int64_t Gaussians::degree() const {
   return count >= 16 ? 3 : count >= 9 ? 2 : count >= 4 ? 1 : 0;
 }
 
-void check_gaussians(const Gaussians& gaussians) {
+void check_shapes(const Gaussians& gaussians) {
   LACT_CHECK(gaussians.means.dim() == 2 && gaussians.means.size(1) == 3,
              "[splat] means have shape {}, expected [N, 3]", gaussians.means.sizes().vec());
   const int64_t count = gaussians.size();
@@ -38,11 +38,22 @@ void check_gaussians(const Gaussians& gaussians) {
     const at::Tensor& field = *gaussians.fields()[i];
     LACT_CHECK(field.scalar_type() == type, "[splat] {} are {} but means are {}", kGaussianFields[i],
                toString(field.scalar_type()), toString(type));
+  }
+}
+
+void check_finite(const Gaussians& gaussians) {
+  for (size_t i = 0; i < kGaussianFields.size(); ++i) {
+    const at::Tensor& field = *gaussians.fields()[i];
     // A sum is finite exactly if all of it is, or has overflowed; only then is it worth a second look.
     if (has_values(field) && !std::isfinite(field.detach().sum().item<double>()))
       LACT_CHECK(at::isfinite(field.detach()).all().item<bool>(),
                  "[splat] {} hold a number that is not finite", kGaussianFields[i]);
   }
+}
+
+void check_gaussians(const Gaussians& gaussians) {
+  check_shapes(gaussians);
+  check_finite(gaussians);
 }
 
 }  // namespace lact::ops

@@ -32,7 +32,11 @@ struct Gaussians {
 inline constexpr std::array<const char*, 5> kGaussianFields = {"means", "quaternions", "log_scales",
                                                                "opacity_logits", "harmonics"};
 
-/// Throws one sentence for shapes and types that do not fit together, and for numbers that are not finite.
+/// Throws one sentence for shapes and types that do not fit together.
+void check_shapes(const Gaussians& gaussians);
+/// Throws one sentence for numbers that are not finite.
+void check_finite(const Gaussians& gaussians);
+/// Both.
 void check_gaussians(const Gaussians& gaussians);
 
 /// f applied to every field.

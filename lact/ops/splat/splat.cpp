@@ -10,7 +10,7 @@
 namespace lact::ops {
 
 SplatImage splat(const Gaussians& gaussians, const SplatCamera& camera, const SplatOptions& options) {
-  check_gaussians(gaussians);
+  check_shapes(gaussians);
   check_camera(camera);
   LACT_CHECK(options.degree >= 0 && options.degree <= 3, "[splat] degree is {}, expected 0 to 3",
              options.degree);
@@ -27,6 +27,7 @@ SplatImage splat(const Gaussians& gaussians, const SplatCamera& camera, const Sp
                toString(gaussians.means.scalar_type()));
   }
   if (fused_paths() && fused::fits_splat(gaussians, options)) return fused::splat(gaussians, camera, options);
+  check_finite(gaussians);  // kernels look at the numbers while they have them at hand
   return reference::splat(gaussians, camera, options);
 }
 

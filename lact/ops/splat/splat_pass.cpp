@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <atomic>
+
 #include "lact/ops/dispatch/work_items.h"
 
 namespace lact::ops::fused {
@@ -100,10 +102,16 @@ SplatImage forward_of(SplatPass& pass, const Gaussians& gaussians) {
   const auto scene = constant(scene_of<Number>(gaussians, pass.options.screen_offsets, pass.options.degree));
   const auto view = view_of<Number>(pass.camera, pass.options);
   auto* const radii = result.radii.data_ptr<int64_t>();
-  const auto project = projection_kernels(Number()).forward;
+  const auto& kernels = projection_kernels(Number());
+  std::atomic<bool> finite = true;
   over_gaussians(count, [&](int64_t begin, int64_t end) {
-    project(scene, view, begin, end, records_of<Number>(pass), radii);
+    for (const at::Tensor* field : gaussians.fields()) {
+      const int64_t width = field->numel() / count;
+      if (!kernels.finite(numbers<Number>(*field) + begin * width, (end - begin) * width)) finite = false;
+    }
+    kernels.forward(scene, view, begin, end, records_of<Number>(pass), radii);
   });
+  if (!finite) check_finite(gaussians);
 
   pass.lists = tile_lists(records_of<Number>(pass), count, height, width);
   const int64_t num_tiles = pass.lists.rows * pass.lists.columns;

@@ -21,7 +21,7 @@ using lact::testing::tiny_nvs;
 const std::string kThreePhotos =
     "'" + testing::source_folder() + "/tests/data/views/examples/opencv_cameras.json'";
 
-TEST(GaussianProgram, AnImageModelLearnsToPredictGaussiansAndWritesThem) {
+TEST(GaussianHeadProgram, AnImageModelLearnsToPredictGaussiansAndWritesThem) {
   const TemporaryFolder folder;
   const auto quoted = [&](const std::string& name) { return "'" + (folder / name) + "'"; };
   models::save_nvs(folder / "image", *make_nvs(tiny_nvs()));
