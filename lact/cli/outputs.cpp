@@ -6,6 +6,7 @@
 #include "lact/base/error.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/frame_output.h"
+#include "lact/io/gaussian_ply.h"
 
 namespace lact::cli {
 
@@ -36,6 +37,12 @@ CLI::Validator output_file_in_new_folder() {
 }
 
 CLI::Validator output_folder() { return checked_by(io::check_can_create_folder); }
+
+CLI::Validator output_folder_or_ply() {
+  return checked_by([](const std::string& path) {
+    io::has_ply_name(path) ? io::check_can_write(path) : io::check_can_create_folder(path);
+  });
+}
 
 CLI::Validator output_frames() {
   return checked_by([](const std::string& path) {

@@ -15,6 +15,9 @@ CLI::Validator output_file_in_new_folder();
 /// A folder that exists or can be made.
 CLI::Validator output_folder();
 
+/// A folder, or a file whose name ends in .ply.
+CLI::Validator output_folder_or_ply();
+
 /// Where frames go: a folder, a picture or a video, by the name.
 CLI::Validator output_frames();
 

@@ -9,7 +9,7 @@
 #include "lact/base/error.h"
 #include "lact/base/format.h"
 #include "lact/cli/nvs/nvs.h"
-#include "lact/io/atomic_file.h"
+#include "lact/cli/outputs.h"
 #include "lact/io/gaussian_ply.h"
 #include "lact/models/nvs/folder.h"
 
@@ -25,7 +25,6 @@ void export_gaussians(const CLI::App& verb, const NvsExportArguments& arguments)
   LACT_CHECK(verb["--type"]->count() == 0, "{}: --type is for models, not for Gaussians", arguments.model);
   LACT_CHECK(io::has_ply_name(arguments.output),
              "{}: Gaussians are written to a file that ends with .ply, or .compressed.ply", arguments.output);
-  io::check_can_write(arguments.output);
   const ops::Gaussians gaussians = io::read_gaussians(arguments.model);
   io::write_gaussians(arguments.output, gaussians);
   std::cout << fmt::format("{}: {} Gaussians of degree {}, {}\n", arguments.output, gaussians.size(),
@@ -34,7 +33,6 @@ void export_gaussians(const CLI::App& verb, const NvsExportArguments& arguments)
 }
 
 void export_model(const NvsExportArguments& arguments) {
-  io::check_can_create_folder(arguments.output);
   namespace fs = std::filesystem;
   LACT_CHECK(!fs::exists(fs::path(arguments.output) / "config.json"),
              "{}: holds a model already, expected a new folder", arguments.output);
@@ -60,14 +58,16 @@ void add_nvs_export(CLI::App& task) {
       "Example: lact nvs export run -o weights\n"
       "         lact nvs export checkpoint.pt --type f32 -o model\n"
       "         lact nvs export scene.ply -o small.compressed.ply\n"
-      "Gaussians are packed where the name ends with .compressed.ply (as by SuperSplat, a fifth of the "
-      "bytes), "
-      "and unpacked\nwhere it does not. Of models, checkpoints, samples and records of the training stay "
+      "Gaussians are packed where the name ends with .compressed.ply (as by SuperSplat, a quarter of the "
+      "bytes), and unpacked\nwhere it does not. Of models, checkpoints, samples and records of the training "
+      "stay "
       "behind.");
   verb->add_option("MODEL", arguments->model,
                    "Folder of a model or a run, a checkpoint file, or Gaussians (.ply)")
       ->required();
-  verb->add_option("-o,--output", arguments->output, "Folder to write, of Gaussians a .ply file")->required();
+  verb->add_option("-o,--output", arguments->output, "Folder to write, of Gaussians a .ply file")
+      ->check(output_folder_or_ply())
+      ->required();
   verb->add_option("--type", arguments->type, "Of a model's numbers: bf16 or f32")
       ->check(CLI::IsMember({"bf16", "f32"}))
       ->capture_default_str();

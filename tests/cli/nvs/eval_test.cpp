@@ -83,8 +83,9 @@ TEST_F(NvsEvalProgram, PrintsATableAndChartsAndTheSameNumbersAgain) {
   const std::string command = models() + "--scenes 1 --counts 1,2";
   const auto outcome = run_program(command);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              HasSubstr("procedural, 24 x 16 pixels\nmodel     views  scenes   PSNR    SSIM  read, s  frames/s\n"));
+  EXPECT_THAT(
+      outcome.out,
+      HasSubstr("procedural, 24 x 16 pixels\nmodel     views  scenes   PSNR    SSIM  read, s  frames/s\n"));
   EXPECT_THAT(outcome.out, HasSubstr("\nbaseline      2       1"));
   EXPECT_THAT(outcome.out, HasSubstr("PSNR of unseen views, dB"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("LPIPS")));

@@ -7,8 +7,8 @@
 #include "lact/io/gaussian_ply.h"
 #include "lact/io/image.h"
 #include "lact/models/nvs/folder.h"
-#include "support/program.h"
 #include "support/ball_of_gaussians.h"
+#include "support/program.h"
 #include "support/tiny_nvs.h"
 
 namespace lact::cli {

@@ -7,8 +7,8 @@
 #include "lact/io/gaussian_ply.h"
 #include "lact/io/picture_sheet.h"
 #include "lact/tasks/nvs/open_scene.h"
-#include "support/errors.h"
 #include "support/ball_of_gaussians.h"
+#include "support/errors.h"
 #include "support/temporary_folder.h"
 
 namespace lact::tasks::nvs {
