@@ -98,9 +98,11 @@ class SplatLoop {
   }
 
   void report() {
-    recorder_->show(done(), fmt::format("step {}, loss {:.4f}, {} Gaussians, PSNR {:.2f} dB, {}", steps(),
-                                        loss_, optimisation_->gaussians().size(), psnr_,
-                                        format_bytes(double(resident_bytes()))));
+    std::string details =
+        fmt::format("step {}, loss {:.4f}, {} Gaussians, {}", steps(), loss_,
+                    optimisation_->gaussians().size(), format_bytes(double(resident_bytes())));
+    if (psnr_) details += fmt::format(", PSNR {:.2f} dB", *psnr_);
+    recorder_->show(done(), details);
     if (steps() % run_.log_every != 0) return;
     recorder_->record(steps(), {{"loss", loss_},
                                 {"gaussians", double(optimisation_->gaussians().size())},
@@ -159,7 +161,8 @@ class SplatLoop {
   train::TimeBudget budget_;
   std::optional<SplatOptimisation> optimisation_;
   std::optional<train::Recorder> recorder_;
-  double loss_ = 0, psnr_ = 0;
+  double loss_ = 0;
+  std::optional<double> psnr_;  ///< on the held-out photos, once they have been looked at
 };
 
 }  // namespace
