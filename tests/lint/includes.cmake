@@ -17,8 +17,9 @@ set(serve "serve;base;ops;nn;io")
 set(tasks "tasks;${models};data;train;eval;serve")
 set(bench "bench;${tasks}")
 set(golden "golden;${tasks}")
-set(cli "cli;bench;golden;${tasks}")
-set(folders base kernels parallel ops ttt nn mixers models io data train eval serve tasks bench golden cli)
+set(reproduce "reproduce;base;io;eval")
+set(cli "cli;bench;golden;reproduce;${tasks}")
+set(folders base kernels parallel ops ttt nn mixers models io data train eval serve tasks bench golden reproduce cli)
 
 # lact/base/ is a closed list: what is true of any program, and only that. A new file belongs almost always elsewhere.
 set(base_files data_folder error fnv format interrupt json_text log memory_use one_sentence options out_of_memory profile

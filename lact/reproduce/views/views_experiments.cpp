@@ -1,0 +1,7 @@
+#include "lact/reproduce/experiment.h"
+
+namespace lact::reproduce {
+
+std::vector<Experiment> views_experiments(const Plan& plan) { return {}; }
+
+}  // namespace lact::reproduce
