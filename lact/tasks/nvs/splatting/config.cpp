@@ -18,6 +18,7 @@ void SplatConfig::check() const {
   check_splat("degree", double(degree), 0, 3);
   check_splat("degree_until", degree_until, 0, 1);
   check_splat("dssim", dssim, 0, 1);
+  check_splat("dropout", dropout, 0, 0.9);
   LACT_CHECK(background.size() == 3, "[splat] background has {} numbers, expected red, green and blue",
              background.size());
   for (const double channel : background) check_splat("background", channel, 0, 1);
@@ -33,6 +34,7 @@ void SplatConfig::check() const {
   check_splat("rates.opacity", rates.opacity, 0, kLargest);
   check_splat("rates.scale", rates.scale, 0, kLargest);
   check_splat("rates.rotation", rates.rotation, 0, kLargest);
+  check_splat("rates.exposure", rates.exposure, 0, kLargest);
   LACT_CHECK(rates.beta1 >= 0 && rates.beta1 < 1 && rates.beta2 >= 0 && rates.beta2 < 1,
              "[splat] rates.beta1 and beta2 are {} and {}, expected 0 to below 1", rates.beta1, rates.beta2);
   check_splat("rates.epsilon", rates.epsilon, 0, 1);

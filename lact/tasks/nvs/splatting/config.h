@@ -20,6 +20,7 @@ struct SplatRates {
   double position = 1.6e-4, position_end = 1.6e-6;
   double colour = 2.5e-3, harmonics = 1.25e-4;
   double opacity = 0.05, scale = 5e-3, rotation = 1e-3;
+  double exposure = 0;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-15;
 
   template <class Visitor>
@@ -31,6 +32,8 @@ struct SplatRates {
     field("opacity", opacity, "of opacities");
     field("scale", scale, "of logarithms of sizes");
     field("rotation", rotation, "of rotations");
+    field("exposure", exposure,
+          "of each photo's own exposure and white balance; 0: all photos have the same");
     field("beta1", beta1, "decay of the mean of gradients");
     field("beta2", beta2, "decay of the mean of squared gradients");
     field("epsilon", epsilon, "added to the root of the mean square");
@@ -101,6 +104,7 @@ struct SplatConfig {
   int64_t degree = 3;
   double degree_until = 0.1;
   double dssim = 0.2;
+  double dropout = 0;
   std::vector<double> background = {1, 1, 1};
   int64_t random_points = 20'000;
   double random_extent = 0.4;
@@ -116,6 +120,10 @@ struct SplatConfig {
     field("degree_until", degree_until,
           "share of the run after which all degrees are used; they are added one by one");
     field("dssim", dssim, "share of 1 - SSIM in the loss; the rest is the absolute difference");
+    field("dropout", dropout,
+          "share of Gaussians that a step leaves out at the end of the run, growing from none: where photos "
+          "are "
+          "few, the others have to do their work");
     field("background", background, "colour behind the Gaussians: red, green, blue");
     field("random_points", random_points, "points to begin with where the capture has none");
     field("random_extent", random_extent,

@@ -1,6 +1,7 @@
 #include "lact/tasks/nvs/splatting/optimisation.h"
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 
 #include <cmath>
 #include <numeric>
@@ -29,7 +30,8 @@ SplatOptimisation::SplatOptimisation(const SplatConfig& config, int64_t seed, co
       seed_(seed),
       extent_(extent_of(photos.cameras)),
       population_(first_population(config, seed, photos, points)),
-      strategy_(make_strategy(config, extent_)) {
+      strategy_(make_strategy(config, extent_)),
+      exposures_(int64_t(photos.images.size())) {
   LACT_CHECK(!photos.images.empty(), "[splat] there are no photos to learn from");
   for (size_t i = 0; i < photos.images.size(); ++i) {
     cameras_.push_back(splat_camera_of(photos.cameras[i]));
@@ -62,6 +64,19 @@ int64_t SplatOptimisation::degree(double share) const {
   return std::min(config_.degree, int64_t(share / each));
 }
 
+/// Those that are left are denser, o / (1 - share left out), so that the picture is as opaque as before.
+ops::Gaussians SplatOptimisation::thinned(double share) const {
+  ops::Gaussians gaussians = population_.gaussians();
+  const double dropped = config_.dropout * share;
+  if (dropped == 0) return gaussians;
+  auto generator = at::detail::createCPUGenerator(mix(mix(uint64_t(seed_), 0xd209), uint64_t(steps_)));
+  const at::Tensor kept = at::rand({gaussians.size()}, generator).ge(dropped);
+  const at::Tensor denser = (at::sigmoid(gaussians.opacity_logits) / (1 - dropped)).clamp_max(0.999);
+  constexpr double kUnseen = -20;
+  gaussians.opacity_logits = at::where(kept, at::logit(denser), at::full_like(denser, kUnseen));
+  return gaussians;
+}
+
 double SplatOptimisation::step(double share) {
   const size_t photo = photo_of_step();
   const ops::Gaussians& gaussians = population_.gaussians();
@@ -69,8 +84,10 @@ double SplatOptimisation::step(double share) {
   options.degree = degree(share);
   options.background = {config_.background[0], config_.background[1], config_.background[2]};
   if (strategy_->watches_places()) options.screen_offsets = at::zeros({gaussians.size(), 2}).requires_grad_();
-  const ops::SplatImage picture = ops::splat(gaussians, cameras_[photo], options);
-  const at::Tensor difference = ops::l1_dssim(picture.image.unsqueeze(0), photos_[photo], config_.dssim);
+  const ops::SplatImage picture = ops::splat(thinned(share), cameras_[photo], options);
+  const bool exposed = config_.rates.exposure > 0;
+  const at::Tensor seen = exposed ? exposures_.seen(picture.image, int64_t(photo)) : picture.image;
+  const at::Tensor difference = ops::l1_dssim(seen.unsqueeze(0), photos_[photo], config_.dssim);
   const at::Tensor penalty = strategy_->penalty(gaussians);
   (penalty.defined() ? difference + penalty : difference).backward();
   const double loss = difference.item<double>();
@@ -79,6 +96,7 @@ double SplatOptimisation::step(double share) {
 
   const double rate = position_rate(share);
   population_.step(config_.rates, rate);
+  if (exposed) exposures_.step(config_.rates);
   ++steps_;
   strategy_->after_step(population_, {.number = steps_,
                                       .share = share,
@@ -92,6 +110,7 @@ double SplatOptimisation::step(double share) {
 void SplatOptimisation::save(io::TensorFile& file) const {
   population_.save(file.tensors);
   strategy_->save(file.tensors);
+  if (config_.rates.exposure > 0) exposures_.save(file.tensors);
   file.tensors["progress"] = at::tensor({double(steps_), share_before_}, at::kDouble);
 }
 
@@ -106,6 +125,7 @@ void SplatOptimisation::load(const io::TensorFile& file, const std::string& path
              "{}: colours have {} coefficients, expected {}", path, population_.gaussians().harmonics.size(1),
              coefficients);
   strategy_->load(file.tensors, path, population_.size());
+  if (config_.rates.exposure > 0) exposures_.load(file.tensors, path);
   steps_ = int64_t(progress->second[0].item<double>());
   share_before_ = progress->second[1].item<double>();
   round_ = -1;

@@ -7,6 +7,7 @@
 
 #include "lact/data/views/points.h"
 #include "lact/io/safetensors.h"
+#include "lact/tasks/nvs/splatting/exposure.h"
 #include "lact/tasks/nvs/splatting/strategy.h"
 
 namespace lact::tasks::nvs {
@@ -32,6 +33,8 @@ class SplatOptimisation {
   size_t photo_of_step();
   double position_rate(double share) const;
   int64_t degree(double share) const;
+  /// Without the Gaussians that this step leaves out.
+  ops::Gaussians thinned(double share) const;
 
   SplatConfig config_;
   int64_t seed_;
@@ -40,6 +43,7 @@ class SplatOptimisation {
   double extent_;
   Population population_;
   std::unique_ptr<Strategy> strategy_;
+  Exposures exposures_;
   std::vector<size_t> order_;  ///< of the photos, in this round
   int64_t steps_ = 0, round_ = -1;
   double share_before_ = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lact/base/random.h"
+#include "lact/tasks/nvs/splatting/exposure.h"
 #include "lact/tasks/nvs/splatting/initial.h"
 #include "lact/tasks/nvs/splatting/nearest.h"
 #include "lact/tasks/nvs/splatting/relocation.h"
@@ -217,6 +218,40 @@ TEST(Classic, OpacitiesAreResetAndTheBudgetHolds) {
   EXPECT_LE(population.gaussians().opacity_logits.detach().sigmoid().max().item<double>(), 0.01 + 1e-6);
 }
 
+TEST(Exposure, TellsWhatThePhotosCamerasDidFromTheScene) {
+  at::manual_seed(3);
+  const at::Tensor scene = 0.2 + 0.6 * at::rand({3, 4, 5});
+  const at::Tensor darker = at::tensor({0.8F, 0.7F, 0.9F}).reshape({3, 1, 1}) * scene - 0.05;
+  const at::Tensor lighter = 2 * scene - darker;
+  SplatRates rates;
+  rates.exposure = 0.003;
+  Exposures exposures(2);
+  EXPECT_LT((exposures.seen(scene, 1) - scene).abs().max().item<double>(), 1e-6);
+  for (int step = 0; step < 1500; ++step) {
+    const at::Tensor seen = exposures.seen(scene, step % 2);
+    (seen - (step % 2 == 0 ? darker : lighter)).square().sum().backward();
+    exposures.step(rates);
+  }
+  EXPECT_LT((exposures.seen(scene, 0) - darker).abs().max().item<double>(), 0.02);
+  EXPECT_LT((exposures.seen(scene, 1) - lighter).abs().max().item<double>(), 0.02);
+  const at::Tensor both = (exposures.seen(scene, 0) + exposures.seen(scene, 1)) / 2;
+  EXPECT_LT((both - scene).abs().max().item<double>(), 1e-5) << "the mean exposure changes nothing";
+}
+
+TEST(Exposure, IsKeptInAFile) {
+  const at::Tensor scene = at::full({3, 2, 2}, 0.5);
+  SplatRates rates;
+  rates.exposure = 0.01;
+  Exposures exposures(3), others(3), fewer(2);
+  exposures.seen(scene, 2).sum().backward();
+  exposures.step(rates);
+  std::map<std::string, at::Tensor> file;
+  exposures.save(file);
+  others.load(file, "a file");
+  EXPECT_TRUE(at::equal(others.seen(scene, 2), exposures.seen(scene, 2)));
+  EXPECT_SENTENCE(fewer.load(file, "a file"), "a file: has no exposures for 2 photos");
+}
+
 TEST(SplatConfigs, WrongValuesAreRefused) {
   SplatConfig config;
   config.check();
@@ -228,6 +263,9 @@ TEST(SplatConfigs, WrongValuesAreRefused) {
   config = {};
   config.mcmc.initial_opacity = 1;
   EXPECT_SENTENCE(config.check(), "mcmc.initial_opacity is 1");
+  config = {};
+  config.dropout = 1;
+  EXPECT_SENTENCE(config.check(), "dropout is 1");
 }
 
 }  // namespace

@@ -78,6 +78,20 @@ TEST_P(Splatting, GoesOnWhereItStopped) {
   EXPECT_EQ(lact::testing::read_file(folder_ / "cut.ply"), lact::testing::read_file(folder_ / "whole.ply"));
 }
 
+TEST_P(Splatting, GoesOnWithExposuresAndWithoutSomeGaussians) {
+  const SplatRun plain = run(40);
+  SplatRun settings = plain;
+  settings.splats.dropout = 0.3;
+  settings.splats.rates.exposure = 0.001;
+  optimise(plain, "plain.ply");
+  optimise(settings, "whole.ply");
+  optimise(settings, "cut.ply", 23);
+  optimise_splats(read_splat_run(folder_ / "cut.ply"), {.ply = folder_ / "cut.ply", .resume = true});
+  const std::string whole = lact::testing::read_file(folder_ / "whole.ply");
+  EXPECT_EQ(lact::testing::read_file(folder_ / "cut.ply"), whole);
+  EXPECT_NE(lact::testing::read_file(folder_ / "plain.ply"), whole);
+}
+
 TEST_P(Splatting, TimeEndsIt) {
   SplatRun settings = run(1);
   settings.minutes = 1;
