@@ -1,5 +1,5 @@
-// One layer of every mixer of a text, at equal width, against the length of the text: who is linear, who is
-// quadratic, and where they cross.
+// One layer of every mixer of a text, or a block around it, at equal width, against the length of the text:
+// who is linear, who is quadratic, and where they cross.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "lact/bench/areas.h"
 #include "lact/bench/memory.h"
+#include "lact/models/common/block.h"
 #include "lact/models/lm/config.h"
 
 namespace lact::bench {
@@ -25,21 +26,63 @@ MixerSizes mixer_sizes(bool quick) {
   return {512, 8, 2, 1024, 1024, {512, 1024, 2048, 4096, 8192, 16384, 32768}};
 }
 
+/// A word of a config; LaCT's also with simpler steps than momentum and Muon.
+struct MixerVariant {
+  MixerKind kind;
+  std::string name;
+  bool momentum = true, muon = true;
+};
+
+std::vector<MixerVariant> mixer_variants() {
+  std::vector<MixerVariant> variants;
+  for (const auto& [kind, word] : enum_names(MixerKind{})) {
+    if (kind == MixerKind::perceiver || kind == MixerKind::mamba2_block) continue;  // for views only
+    variants.push_back({kind, std::string(word)});
+    if (kind != MixerKind::lact) continue;
+    variants.push_back({kind, "lact momentum", true, false});
+    variants.push_back({kind, "lact gd", false, false});
+  }
+  return variants;
+}
+
 /// The original regime of test-time training writes a few tokens at a time.
 constexpr int64_t kSmallChunk = 64;
 
 class MixerProblem {
  public:
-  MixerProblem(MixerKind kind, const MixerSizes& sizes)
+  /// One layer, or with `whole_block` also the norms and feed-forward network around it.
+  MixerProblem(const MixerVariant& variant, const MixerSizes& sizes, bool whole_block)
       : width_(sizes.model_dim),
         window_(sizes.window),
-        chunk_(kind == MixerKind::ttt ? std::min(kSmallChunk, sizes.chunk) : sizes.chunk) {
+        chunk_(variant.kind == MixerKind::ttt ? std::min(kSmallChunk, sizes.chunk) : sizes.chunk) {
     at::manual_seed(17);
     auto config = models::lm_layer(sizes.heads, sizes.memory_heads);
     // The paper's widths of a head, as far as the width of the layer allows: 384 and 128.
     config.gla.num_heads = sizes.memory_heads;
     config.deltanet.num_heads = config.mamba2.num_heads = std::max<int64_t>(1, width_ / 128);
-    layer_ = models::make_layer(width_, kind, config);
+    config.memory.update.momentum = variant.momentum;
+    config.memory.update.muon = variant.muon;
+    const auto layer = models::make_layer(width_, variant.kind, config);
+    const models::LmConfig model;
+    auto feed_forward = model.feed_forward;
+    feed_forward.hidden_dim = models::lm_hidden_dim(width_);
+    if (whole_block) {
+      block_ = std::make_shared<models::Block>(width_, model.norm, std::vector<std::shared_ptr<Mixer>>{layer},
+                                               feed_forward);
+    } else {
+      layer_ = layer;
+    }
+    int64_t numbers = 0;
+    for (const auto& parameter : parameters()) numbers += parameter.numel();
+    const auto cost = models::sum("layer", models::layer_cost(width_, variant.kind, config, {}));
+    sizes_ = {{"width", width_},     {"chunk", chunk_},       {"window", window_},
+              {"state", cost.state}, {"parameters", numbers}, {"whole_block", whole_block}};
+  }
+
+  options::Json sizes(int64_t tokens) const {
+    options::Json sizes = {{"tokens", tokens}};
+    sizes.update(sizes_);
+    return sizes;
   }
 
   at::Tensor tokens(int64_t count, at::ScalarType type = at::kBFloat16) const {
@@ -49,16 +92,16 @@ class MixerProblem {
 
   at::Tensor forward(const at::Tensor& x) const {
     at::NoGradGuard no_grad;
-    return layer_->forward(x, causal_layout(x.size(1), chunk_, window_));
+    return run(x, causal_layout(x.size(1), chunk_, window_));
   }
 
   /// Output and gradients; x is also what the output's gradient is taken to be.
   std::vector<at::Tensor> train(const at::Tensor& x) const {
     const at::Tensor leaf = x.detach().requires_grad_(true);
-    const at::Tensor out = layer_->forward(leaf, causal_layout(x.size(1), chunk_, window_));
+    const at::Tensor out = run(leaf, causal_layout(x.size(1), chunk_, window_));
     out.backward(x);
     std::vector<at::Tensor> results = {out.detach(), leaf.grad()};
-    for (auto& parameter : layer_->parameters()) {
+    for (auto& parameter : parameters()) {
       if (parameter.grad().defined()) results.push_back(parameter.grad().clone());
       parameter.mutable_grad() = at::Tensor();
     }
@@ -67,14 +110,14 @@ class MixerProblem {
 
   std::unique_ptr<State> read(const at::Tensor& x) const {
     at::NoGradGuard no_grad;
-    auto state = layer_->initial_state(1);
-    layer_->advance(x, causal_piece(0, x.size(1), chunk_, window_), *state);
+    std::unique_ptr<State> state = block_ ? block_->initial_state(1) : layer_->initial_state(1);
+    advance(x, causal_piece(0, x.size(1), chunk_, window_), *state);
     return state;
   }
 
   at::Tensor write_one(const at::Tensor& x, int64_t position, State& state) const {
     at::NoGradGuard no_grad;
-    return layer_->advance(x, causal_piece(position, 1, chunk_, window_), state);
+    return advance(x, causal_piece(position, 1, chunk_, window_), state);
   }
 
   /// Against the plain form in float32, on as many tokens as one chunk is written and read of.
@@ -86,9 +129,22 @@ class MixerProblem {
   }
 
  private:
+  at::Tensor run(const at::Tensor& x, const SequenceLayout& layout) const {
+    return block_ ? block_->forward(x, layout) : layer_->forward(x, layout);
+  }
+  at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) const {
+    return block_ ? block_->advance(x, layout, static_cast<models::BlockState&>(state))
+                  : layer_->advance(x, layout, state);
+  }
+  std::vector<at::Tensor> parameters() const { return block_ ? block_->parameters() : layer_->parameters(); }
+
   int64_t width_, window_, chunk_;
-  std::shared_ptr<Mixer> layer_;
+  std::shared_ptr<Mixer> layer_;  ///< one of the two is null
+  std::shared_ptr<models::Block> block_;
+  options::Json sizes_;
 };
+
+constexpr const char *kForward = "forward", *kTraining = "training step", *kDecoding = "decode";
 
 struct Lengths {
   MixerKind kind;
@@ -96,23 +152,27 @@ struct Lengths {
   eval::Series per_token;  ///< microseconds of a training step
 };
 
-Trial trial_of(const Lengths& mixer, const std::string& pass, int64_t tokens) {
+Trial trial_of(const Lengths& mixer, const MixerProblem& problem, const char* pass, int64_t tokens) {
   Trial trial;
   trial.row = {"mixers", fmt::format("{} tokens", tokens), mixer.name, pass, "bf16"};
+  trial.row.sizes = problem.sizes(tokens);
   return trial;
 }
 
-void measure_length(Session& session, Lengths& mixer, const MixerProblem& problem, int64_t tokens,
-                    bool check) {
+void measure_forward(Session& session, const Lengths& mixer, const MixerProblem& problem, int64_t tokens) {
   const at::Tensor x = problem.tokens(tokens);
-  Trial forward = trial_of(mixer, "forward", tokens);
+  Trial forward = trial_of(mixer, problem, kForward, tokens);
   forward.run = [&] { problem.forward(x); };
   forward.memory = true;
   if (const Result row = session.measure(forward); row.seconds) {
     session.note(fmt::format("{:.0f} tokens/s", double(tokens) / *row.seconds));
   }
+}
 
-  Trial training = trial_of(mixer, "training step", tokens);
+void measure_training(Session& session, Lengths& mixer, const MixerProblem& problem, int64_t tokens,
+                      bool check) {
+  const at::Tensor x = problem.tokens(tokens);
+  Trial training = trial_of(mixer, problem, kTraining, tokens);
   training.run = [&] { problem.train(x); };
   training.memory = true;
   // Longer texts are more of the same, and the plain form is slow.
@@ -123,12 +183,14 @@ void measure_length(Session& session, Lengths& mixer, const MixerProblem& proble
     mixer.per_token.x.push_back(double(tokens));
     mixer.per_token.y.push_back(*row.seconds / double(tokens) * 1e6);
   }
+}
 
+void measure_decoding(Session& session, const Lengths& mixer, const MixerProblem& problem, int64_t tokens) {
   constexpr int64_t kCount = 16;
-  const auto state = problem.read(x);
+  const auto state = problem.read(problem.tokens(tokens));
   const at::Tensor one = problem.tokens(1);
   int64_t position = tokens;
-  Trial decoding = trial_of(mixer, "decode", tokens);
+  Trial decoding = trial_of(mixer, problem, kDecoding, tokens);
   decoding.run = [&] {
     for (int64_t i = 0; i < kCount; ++i) problem.write_one(one, position++, *state);
   };
@@ -150,19 +212,25 @@ std::optional<double> crossing(const eval::Series& slow, const eval::Series& fas
 
 void bench_mixers(Session& session) {
   const MixerSizes sizes = mixer_sizes(session.quick());
-  eval::Plot plot = {
-      "A training step of one layer", "tokens of the text", "microseconds per token", {}, true, 0, {}};
+  const char* title =
+      session.options().block ? "A training step of one block" : "A training step of one layer";
+  eval::Plot plot = {title, "tokens of the text", "microseconds per token", {}, true, 0, {}};
   std::vector<Lengths> mixers;
-  for (const auto& [kind, word] : enum_names(MixerKind{})) {
-    if (kind == MixerKind::perceiver || kind == MixerKind::mamba2_block) continue;  // for views only
-    Lengths mixer = {kind, std::string(word), {std::string(word), {}, {}}};
-    const MixerProblem problem(kind, sizes);
+  for (const MixerVariant& variant : mixer_variants()) {
+    Lengths mixer = {variant.kind, variant.name, {variant.name, {}, {}}};
+    const MixerProblem problem(variant, sizes, session.options().block);
     bool checked = false;
     for (const int64_t tokens : sizes.lengths) {
-      if (!session.wants(fmt::format("{} {} tokens", mixer.name, tokens))) continue;
-      measure_length(session, mixer, problem, tokens, !checked);
-      checked = true;
-      if (session.results().back().wrong) break;
+      const auto wanted = [&](const char* pass) {
+        return session.wants(fmt::format("{} {} tokens {}", mixer.name, tokens, pass));
+      };
+      if (wanted(kForward)) measure_forward(session, mixer, problem, tokens);
+      if (wanted(kTraining)) {
+        measure_training(session, mixer, problem, tokens, !checked);
+        checked = true;
+        if (session.results().back().wrong) break;
+      }
+      if (wanted(kDecoding)) measure_decoding(session, mixer, problem, tokens);
     }
     if (!mixer.per_token.x.empty()) mixers.push_back(std::move(mixer));
   }

@@ -19,43 +19,11 @@ struct NvsPlan {
   bool train;
 };
 
-models::NvsConfig quick_config() {
-  models::NvsConfig config;
-  config.patch_size = 4;
-  config.model_dim = 32;
-  config.num_layers = 2;
-  config.attention = models::nvs_attention(2);
-  config.feed_forward.hidden_dim = 64;
-  return config;
-}
-
 std::vector<NvsPlan> nvs_plans(bool quick) {
-  if (quick) return {{{"quick", quick_config(), 2, 2, 16}, 8, true}};
+  if (quick) return {{{"quick", quick_nvs_config(), 2, 2, 16}, 8, true}};
   return {{{"nvs_tiny", models::nvs_tiny(), 8, 4, 64}, 256, true},
           {{"nvs_small", models::nvs_small(), 8, 4, 128}, 512, true},
           {{"nvs_small", models::nvs_small(), 16, 4, 256}, 1024, false}};
-}
-
-double nvs_limit(const Session& session, const std::string& precision) {
-  return precision == "bf16" ? session.machine().limits.peak() : session.machine().limits.f32;
-}
-
-double nvs_tolerance(at::ScalarType type) { return type == at::kBFloat16 ? 0.15 : 1e-2; }
-
-/// What all passes share: `error(type, fused)` is the pass's measure.
-Trial trial_of(Session& session, const NvsShape& shape, const std::string& pass, const std::string& precision,
-               const std::function<double(at::ScalarType, bool)>& error) {
-  Trial trial;
-  trial.row = {"nvs", shape.text(), shape.rule(), pass, precision};
-  trial.error = [=] { return error(type_of(precision), true); };
-  trial.tolerance = nvs_tolerance(type_of(precision));
-  if (precision == "bf16") {
-    trial.rounding =
-        GrowingRounding{[=] { return error(at::kBFloat16, false); },
-                        {{"in float32", [=] { return error(at::kFloat, true); }, nvs_tolerance(at::kFloat)}}};
-  }
-  trial.limit = nvs_limit(session, precision);
-  return trial;
 }
 
 void add_nvs_forms(Trial& trial, const NvsShape& shape, const char* op) {
@@ -66,7 +34,7 @@ void add_nvs_forms(Trial& trial, const NvsShape& shape, const char* op) {
 
 void measure_reconstruct(Session& session, const NvsShape& shape, const NvsProblem& problem,
                          const std::string& precision) {
-  Trial trial = trial_of(session, shape, "reconstruct", precision, [&](at::ScalarType type, bool fused) {
+  Trial trial = nvs_trial(session, shape, "reconstruct", precision, [&](at::ScalarType type, bool fused) {
     return problem.reconstruct_error(type, fused);
   });
   trial.run = [&] { problem.reconstruct(type_of(precision)); };
@@ -80,7 +48,7 @@ void measure_reconstruct(Session& session, const NvsShape& shape, const NvsProbl
 void measure_render(Session& session, const NvsShape& shape, const NvsProblem& problem,
                     const std::string& precision) {
   const auto state = problem.reconstruct(type_of(precision));
-  Trial trial = trial_of(session, shape, "render", precision, [&](at::ScalarType type, bool fused) {
+  Trial trial = nvs_trial(session, shape, "render", precision, [&](at::ScalarType type, bool fused) {
     return problem.render_error(*state, type, fused);
   });
   trial.run = [&] { problem.render(*state, type_of(precision)); };
@@ -92,7 +60,7 @@ void measure_render(Session& session, const NvsShape& shape, const NvsProblem& p
 
 void measure_nvs_train(Session& session, const NvsShape& shape, const NvsProblem& problem,
                        const OptimizerStep& step, const std::string& precision) {
-  Trial trial = trial_of(session, shape, "training step", precision, [&](at::ScalarType type, bool fused) {
+  Trial trial = nvs_trial(session, shape, "training step", precision, [&](at::ScalarType type, bool fused) {
     return problem.gradient_error(type, fused);
   });
   trial.run = [&] { step([&] { return problem.loss(type_of(precision)); }); };

@@ -117,6 +117,13 @@ std::string NvsShape::rule() const {
 
 int64_t NvsShape::tokens_of_view() const { return (size / config.patch_size) * (size / config.patch_size); }
 
+options::Json NvsShape::sizes() const {
+  return {{"views", inputs},
+          {"pixels", size},
+          {"tokens_of_view", tokens_of_view()},
+          {"parameters", models::cost(config).total().parameters}};
+}
+
 NvsProblem::NvsProblem(const NvsShape& shape)
     : inputs_(shape.inputs), targets_(shape.targets), size_(shape.size) {
   at::manual_seed(17);
@@ -177,6 +184,33 @@ double NvsProblem::gradient_error(at::ScalarType type, bool fused) const {
   with_paths(false, [&] { expected = gradients_of(*model_, [&] { return loss(at::kFloat); }); });
   with_paths(fused, [&] { found = gradients_of(*model_, [&] { return loss(type); }); });
   return norm_error(found, expected);
+}
+
+models::NvsConfig quick_nvs_config() {
+  models::NvsConfig config;
+  config.patch_size = 4;
+  config.model_dim = 32;
+  config.num_layers = 2;
+  config.attention = models::nvs_attention(2);
+  config.feed_forward.hidden_dim = 64;
+  return config;
+}
+
+Trial nvs_trial(const Session& session, const NvsShape& shape, const std::string& pass,
+                const std::string& precision, const std::function<double(at::ScalarType, bool)>& error) {
+  constexpr double kTolerance = 0.15, kTolerance32 = 1e-2;
+  const bool bf16 = precision == "bf16";
+  Trial trial;
+  trial.row = {"nvs", shape.text(), shape.rule(), pass, precision};
+  trial.row.sizes = shape.sizes();
+  trial.error = [=] { return error(type_of(precision), true); };
+  trial.tolerance = bf16 ? kTolerance : kTolerance32;
+  if (bf16) {
+    trial.rounding = GrowingRounding{[=] { return error(at::kBFloat16, false); },
+                                     {{"in float32", [=] { return error(at::kFloat, true); }, kTolerance32}}};
+  }
+  trial.limit = bf16 ? session.machine().limits.peak() : session.machine().limits.f32;
+  return trial;
 }
 
 double nvs_work(const NvsShape& shape, NvsPass pass) {

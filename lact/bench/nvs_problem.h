@@ -22,6 +22,7 @@ struct NvsShape {
   std::string text() const;
   std::string rule() const;
   int64_t tokens_of_view() const;
+  options::Json sizes() const;
 };
 
 class NvsProblem {
@@ -46,6 +47,13 @@ class NvsProblem {
   int64_t inputs_, targets_, size_;
   at::Tensor images_, intrinsics_, camera_to_world_;  ///< of inputs and then targets
 };
+
+/// A model of a few numbers.
+models::NvsConfig quick_nvs_config();
+
+/// What all passes share: `error(type, fused)` is the pass's measure.
+Trial nvs_trial(const Session& session, const NvsShape& shape, const std::string& pass,
+                const std::string& precision, const std::function<double(at::ScalarType, bool)>& error);
 
 /// What a good implementation executes, two operations per multiply-add; 0 where nobody has counted.
 enum class NvsPass { reconstruct, render, forward };

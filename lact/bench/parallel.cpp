@@ -25,6 +25,8 @@ Json request_of(const ContextShape& shape, const std::string& precision, bool ba
   return {{"tokens", shape.tokens}, {"chunk", shape.chunk}, {"precision", precision}, {"backward", backward}};
 }
 
+const char* pass_of(bool backward) { return backward ? "forward+backward" : "forward"; }
+
 double total(const std::vector<Json>& answers, const char* name) {
   double sum = 0;
   for (const auto& answer : answers) sum += answer.at(name).is_null() ? 0 : answer.at(name).get<double>();
@@ -83,9 +85,11 @@ class ContextBench {
   const ContextSizes& sizes() const { return sizes_; }
 
   void measure(const ContextShape& shape, const std::string& precision, bool backward) {
-    Result row = {"parallel", shape.text(), fmt::format("{} ranks x {}", kRanks, threads_),
-                  backward ? "forward+backward" : "forward", precision};
+    Result row = {"parallel", shape.text(), fmt::format("{} ranks x {}", kRanks, threads_), pass_of(backward),
+                  precision};
+    row.sizes = {{"tokens", shape.tokens}, {"chunk", shape.chunk}, {"ranks", kRanks}, {"threads", threads_}};
     Result alone = row;
+    alone.sizes["ranks"] = 1, alone.sizes["threads"] = kRanks * threads_;
     alone.rule = fmt::format("1 process x {}", kRanks * threads_);
     // Longer texts are more of the same, and rounding grows from chunk to chunk.
     const ContextShape few = {2 * shape.chunk, shape.chunk};
@@ -134,8 +138,11 @@ void bench_parallel(Session& session) {
   for (const char* precision : {"bf16", "f32"}) {
     for (const ContextShape& shape : bench.sizes().shapes) {
       const bool shortest = shape.tokens == bench.sizes().shapes.front().tokens;
-      if (!session.wants(shape.text()) || (type_of(precision) == at::kFloat && !shortest)) continue;
-      for (const bool backward : {false, true}) bench.measure(shape, precision, backward);
+      if (type_of(precision) == at::kFloat && !shortest) continue;
+      for (const bool backward : {false, true}) {
+        if (session.wants(fmt::format("{} {} {}", shape.text(), pass_of(backward), precision)))
+          bench.measure(shape, precision, backward);
+      }
     }
   }
 }

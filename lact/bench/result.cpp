@@ -46,7 +46,8 @@ Json to_json(const Result& r) {
           {"extra_memory_mb", number(r.extra_memory_mb)},
           {"memory_vs_pytorch", number(r.memory_vs_pytorch)},
           {"max_error", number(r.max_error)},
-          {"note", word(r.note)}};
+          {"note", word(r.note)},
+          {"sizes", r.sizes}};
 }
 
 std::string title(const Result& r) {

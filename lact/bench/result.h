@@ -27,6 +27,7 @@ struct Result {
   std::optional<double> memory_vs_pytorch = {};  ///< ours / PyTorch's in the same precision
   std::optional<double> max_error = {};          ///< against the reference, relative to the largest element
   std::string note = {};                         ///< what else was found
+  options::Json sizes = {};                      ///< numbers that the shape's name stands for; null for none
 
   bool wrong = false;  ///< the answer was not the reference's: nothing was timed
 };

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -41,7 +42,10 @@ Session::Session(const BenchOptions& options) : options_(options) {
 }
 
 bool Session::wants(const std::string& shape) const {
-  return shape.find(options_.shape) != std::string::npos;
+  const auto& words = options_.shapes;
+  return words.empty() || std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+           return shape.find(word) != std::string::npos;
+         });
 }
 
 Peer* Session::peer() {

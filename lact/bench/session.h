@@ -21,7 +21,8 @@ struct BenchOptions {
   RaceOptions race;
   bool quick = false;  ///< small shapes: shows that everything runs, says nothing about speed
   bool peers = true;
-  std::string shape;  ///< only shapes whose name contains this
+  bool block = false;               ///< mixers: whole blocks instead of layers
+  std::vector<std::string> shapes;  ///< only those whose name contains one of these; empty: all
   PeerOptions peer;
 };
 

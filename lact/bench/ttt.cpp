@@ -31,6 +31,7 @@ void measure_ttt(Session& session, const TttShape& shape, const TttProblem& prob
   trial.row = {"ttt", shape.name(), shape.rule(),
                backward ? (recompute ? "forward+backward, recompute" : "forward+backward") : "forward",
                precision};
+  trial.row.sizes = shape.sizes();
   trial.error = [&] { return check.error(backward, recompute); };
   trial.tolerance = ttt_tolerance(shape, type_of(precision));
   trial.rounding = ttt_rounding(check, shape, type_of(precision), backward, recompute);

@@ -30,6 +30,17 @@ std::string TttShape::rule() const {
   return network == "swiglu" ? steps : network + " " + steps;
 }
 
+int64_t TttShape::state() const {
+  int64_t numbers = 0;
+  for (const auto& matrix : fast_weights().matrices(width, hidden, width)) numbers += matrix.out * matrix.in;
+  return heads * numbers;
+}
+
+options::Json TttShape::sizes() const {
+  return {{"heads", heads}, {"tokens", tokens}, {"chunk", chunk},
+          {"width", width}, {"hidden", hidden}, {"state", state()}};
+}
+
 TttProblem::TttProblem(const TttShape& shape, at::ScalarType type) : shape_(shape) {
   at::manual_seed(17);
   update_.momentum = shape.momentum;

@@ -25,6 +25,10 @@ struct TttShape {
   /// A network of the original TTT: squared error and no norms of rows, but one inside.
   bool original_ttt() const { return network.starts_with("ttt_"); }
   const ttt::FastWeightNetwork& fast_weights() const { return ttt::network(network); }
+
+  /// Numbers in the matrices of all heads.
+  int64_t state() const;
+  options::Json sizes() const;
 };
 
 class TttProblem {

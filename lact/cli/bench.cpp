@@ -21,7 +21,13 @@ struct Area {
   std::string name, help, footer;
   std::function<void(bench::Session&)> run;
   bool plots = false;
+  void (*add_own_options)(CLI::App&, BenchArguments&) = nullptr;
 };
+
+void add_block_option(CLI::App& verb, BenchArguments& arguments) {
+  verb.add_flag("--block", arguments.options.block,
+                "Whole blocks of a model: norms and feed-forward network around each layer");
+}
 
 const std::vector<Area>& areas() {
   static const std::vector<Area> all = {
@@ -70,6 +76,12 @@ const std::vector<Area>& areas() {
        "A training step is three forward passes. A shape is the preset, input views and their side in "
        "pixels.",
        bench::bench_nvs},
+      {"views",
+       "Reading a scene and rendering a frame against the number of input views, the paper's table 2",
+       "LaCT, full attention and Perceiver, with as many registers as a view has tokens. Counted as nvs. The "
+       "fewest views\n"
+       "are compared with the reference.",
+       bench::bench_views, true},
       {"video", "Video: denoising a chunk, writing a clean one, training step",
        "Counted: the model's own operations (lact info) with the chunks that are really seen; a training "
        "step is\n"
@@ -81,12 +93,18 @@ const std::vector<Area>& areas() {
        "chunks "
        "suffer from.",
        bench::bench_chunks, true},
+      {"states", "Throughput against the size of the state, the paper's figure 1b",
+       "Heads of growing width share the same channels; all tokens in one chunk, or in chunks of 64. Counted "
+       "as chunks:\n"
+       "54 D F operations per token. JSON rows have the numbers of the state.",
+       bench::bench_states, true},
       {"mixers", "One layer of every mixer of a text against its length, the paper's baselines",
-       "Forward, training step and decoding of one layer of equal width, without the feed-forward network; "
-       "seconds "
-       "of\n"
-       "decoding are those of one token behind so many others.",
-       bench::bench_mixers, true},
+       "Forward, training step and decoding of one layer of equal width, without the feed-forward network "
+       "(--block: with it);\n"
+       "seconds of decoding are those of one token behind so many others. LaCT also with momentum alone and "
+       "with plain\n"
+       "gradient descent. --shape knows passes, too: --shape 'lact gd 8192 tokens training step'.",
+       bench::bench_mixers, true, add_block_option},
       {"million", "One layer over 1,048,576 tokens in one chunk, forward and backward, with its memory",
        "Counted: as ttt, and the projections.", bench::bench_million},
       {"plan", "Whether `lact plan` is right about this machine: training steps, predicted and measured",
@@ -134,7 +152,8 @@ void add_race_options(CLI::App& verb, BenchArguments& arguments) {
   add_number(verb, "--budget", options.race.budget, "Seconds after which a contender does not run again",
              Limits{0.001, 1e6})
       ->capture_default_str();
-  verb.add_option("--shape", options.shape, "Only shapes whose name contains this");
+  verb.add_option("--shape", options.shapes, "Only shapes whose name contains this; may be given repeatedly")
+      ->allow_extra_args(false);
   verb.add_flag("--no-peers", arguments.no_peers, "Do not compare with PyTorch");
   verb.add_option("--peers", options.peer.folder, "Folder of serve.py; by default bench/peers is looked for");
   verb.add_option("--python", options.peer.python, "Python that has PyTorch")->capture_default_str();
@@ -171,7 +190,8 @@ void run_bench(const std::vector<const Area*>& chosen, BenchArguments arguments,
   };
   for (const Area* area : chosen) area->run(session);
   LACT_CHECK(chosen.empty() || !session.results().empty(), "[bench] no shape of {} contains \"{}\"",
-             chosen.size() == 1 ? chosen[0]->name : "any area", arguments.options.shape);
+             chosen.size() == 1 ? chosen[0]->name : "any area",
+             fmt::join(arguments.options.shapes, "\" or \""));
   record(session, arguments);
   report(session, arguments);
   if (session.any_wrong()) exit_code = 1;
@@ -197,6 +217,7 @@ void add_bench(CLI::App& program, int& exit_code) {
     const auto arguments = std::make_shared<BenchArguments>();
     add_options(*verb, *arguments, plots);
     if (!chosen.empty()) add_race_options(*verb, *arguments);
+    if (chosen.size() == 1 && chosen[0]->add_own_options) chosen[0]->add_own_options(*verb, *arguments);
     if (chosen.size() == 1) verb->footer(chosen[0]->footer);
     verb->callback([chosen, arguments, &exit_code] { run_bench(chosen, *arguments, exit_code); });
   };
