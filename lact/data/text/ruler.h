@@ -55,7 +55,8 @@ struct Example {
   std::vector<std::string> answers;
   double depth = 0;  // where the needle of the first answer stands: 0 begins the context, 1 ends it
 
-  /// What a model should write behind the prompt: " 1, 2, and 3."
+  /// What a model should write behind the prompt: " 1. 2. 3.", each answer with the same marks around it as
+  /// in its needle
   std::string completion() const;
 };
 

@@ -196,7 +196,11 @@ bool is_kept_for_evaluation(std::string_view key_or_value) {
   return mix(hash, 0) % kOneIn == 0;
 }
 
-std::string Example::completion() const { return " " + join_words(answers) + "."; }
+std::string Example::completion() const {
+  std::string text;
+  for (const auto& answer : answers) text += " " + answer + ".";
+  return text;
+}
 
 Example make_example(const Task& task, const Material& material, int64_t haystack_size, uint64_t seed) {
   LACT_CHECK(haystack_size >= 0, "the haystack has size {}, expected at least 0", haystack_size);
