@@ -13,10 +13,11 @@ Evaluation evaluate_ruler(const std::vector<NamedLm>& models, const EvalArgument
              "[eval] examples {} and answer_tokens {}, expected at least 1", arguments.examples,
              arguments.answer_tokens);
   std::vector<ruler::Task> tasks;
-  for (const auto& name : arguments.ruler_tasks) tasks.push_back(ruler::task(name));
-  if (tasks.empty()) tasks = ruler::tasks();
-  const ruler::Material material =
-      ruler::read_material(arguments.haystack, arguments.adjectives, arguments.nouns);
+  for (const auto& name : arguments.ruler_tasks) tasks.push_back(data::ruler::task(name));
+  if (tasks.empty()) tasks = data::ruler::tasks();
+  ruler::Material material =
+      data::ruler::read_material(arguments.haystack, arguments.adjectives, arguments.nouns);
+  material.part = data::ruler::Part::evaluation;
 
   Evaluation result;
   result.json = {{"task", "ruler"}, {"examples", arguments.examples}, {"models", Json::array()}};

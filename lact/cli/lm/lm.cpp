@@ -30,6 +30,7 @@ void add_lm(CLI::App& program, int& exit_code) {
   add_lm_ingest(*task);
   add_lm_score(*task);
   add_lm_tokenizer(*task);
+  add_lm_text(*task);
   add_lm_demo(*task);
 }
 

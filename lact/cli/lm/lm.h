@@ -17,6 +17,7 @@ void add_lm_generate(CLI::App& task);
 void add_lm_ingest(CLI::App& task);
 void add_lm_score(CLI::App& task);
 void add_lm_tokenizer(CLI::App& task);
+void add_lm_text(CLI::App& task);
 void add_lm_demo(CLI::App& task);
 
 /// Which model to run, and how.

@@ -35,7 +35,8 @@ models::LmConfig model_config(const TrainArguments& arguments) {
 
 void settle_run(const CLI::App& verb, TrainArguments& arguments) {
   // Nothing that is given may be ignored.
-  check_option_groups(verb, arguments.run.data.data.empty() ? "Built-in text" : "Text files");
+  const auto& data = arguments.run.data;
+  check_option_groups(verb, data.data.empty() ? options::write(data.text).get<std::string>() : "Text files");
   check_initial_model(verb, arguments.place);
   const auto own_tokenizer = std::filesystem::path(arguments.place.initial_model) / "tokenizer.model";
   const bool chosen = verb.get_option("--tokenizer")->count() > 0;
@@ -56,6 +57,8 @@ void add_lm_train(CLI::App& task, int& exit_code) {
       "Example: lact lm train --data books/ --tokenizer books.model --config lm_tiny -o run\n"
       "         lact lm train --data books/ --set mixer=window -o window_only\n"
       "         lact lm train --data books/ --set mixer='3 lact : 1 full' -o mixed\n"
+      "         lact lm train --text ruler --answers-only --length 512 --tokenizer needles.model -o "
+      "retrieval\n"
       "         lact lm train --resume run\n"
       "Ctrl-C saves a checkpoint. The folder holds the model, run.json, metrics.jsonl and TensorBoard "
       "events.");
@@ -80,7 +83,15 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   verb->add_option("--cache", data.cache, "Folder for tokenised text; by default beside the data")
       ->group(files);
   add_fields(*verb, data.format, files);
-  add_fields(*verb, data.recall, "Built-in text");
+  verb->add_option_function<std::string>(
+          "--text",
+          [&data](const std::string& word) { options::read(options::Json(word), data.text, "text"); },
+          "The built-in text: recall (facts told and asked for) or ruler (the needle tasks)")
+      ->default_str("recall")
+      ->group("Built-in text: recall, ruler");
+  add_fields(*verb, data.recall, "Built-in text: recall");
+  add_fields(*verb, data.ruler, "Built-in text: ruler");
+  verb->get_option("--ruler-tasks")->delimiter(',')->allow_extra_args(false);
   add_fields(*verb, run_config.batches, "Batches");
   add_fields(*verb, run_config.training, "Training");
   add_precision_options(*verb, run_config.precision, run_config.recompute);

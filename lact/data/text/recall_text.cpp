@@ -148,6 +148,13 @@ class RecallSequences : public TokenSource {
   }
   std::vector<int64_t> document_begins(int64_t /*index*/, int64_t /*length*/) const override { return {}; }
 
+  std::vector<TokenRange> answers(int64_t index, int64_t length) const override {
+    std::vector<TokenRange> found;
+    for (const auto& answer : encoder_.document(mix(seed_, uint64_t(index)), length).answers)
+      found.push_back({answer.begin, answer.end});
+    return found;
+  }
+
   int64_t num_sequences(int64_t) const override { return 0; }
 
  private:

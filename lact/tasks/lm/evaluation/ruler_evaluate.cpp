@@ -24,8 +24,8 @@ Result evaluate(const Loaded& lm, const Task& task, const Material& material, co
   const auto count_tokens = [&](const std::string& text) {
     return int64_t(lm.tokenizer->encode(text).size());
   };
-  const auto examples = make_examples(task, material, options.length, options.examples, options.seed,
-                                      count_tokens, options.answer_tokens);
+  const auto examples = data::ruler::make_examples(task, material, options.length, options.examples,
+                                                   options.seed, count_tokens, options.answer_tokens);
   std::vector<double> scores;
   std::vector<std::vector<double>> by_depth(kDepthBands);
   for (const auto& example : examples) {

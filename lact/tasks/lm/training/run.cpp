@@ -39,6 +39,7 @@ void DataOptions::check() const {
              valid_share);
   LACT_CHECK(!data.empty() || valid.empty(), "[train] --valid needs --data");
   recall.check();
+  ruler.check();
 }
 
 Sources open_sources(const DataOptions& options, int64_t seed) {
@@ -48,8 +49,13 @@ Sources open_sources(const DataOptions& options, int64_t seed) {
   const data::Tokenizer& tokenizer = *sources.tokenizer;
   const auto order = uint64_t(seed);
   if (options.data.empty()) {
-    sources.train = data::recall_sequences(tokenizer, options.recall, mix(order, 1));
-    sources.valid = data::recall_sequences(tokenizer, options.recall, mix(order, 2));
+    const auto sequences = [&](uint64_t part) {
+      return options.text == BuiltInText::ruler
+                 ? data::ruler_sequences(tokenizer, options.ruler, mix(order, part))
+                 : data::recall_sequences(tokenizer, options.recall, mix(order, part));
+    };
+    sources.train = sequences(1);
+    sources.valid = sequences(2);
     return sources;
   }
   auto files = data::find_text_files(options.data);
@@ -86,8 +92,11 @@ void Run::check() const {
   model.check();
   data.check();
   batches.check();
-  LACT_CHECK(!batches.pack_documents || !data.data.empty(),
-             "[train] --pack-documents needs --data: the built-in text has no documents");
+  LACT_CHECK(!batches.pack_documents || !data.data.empty() || data.text == BuiltInText::ruler,
+             "[train] --pack-documents needs --data or --text ruler: the recall text has no documents");
+  LACT_CHECK(!batches.answers_only || data.data.empty(),
+             "[train] --answers-only is for the built-in text: it is not known what the questions of files "
+             "are");
   training.check();
 }
 

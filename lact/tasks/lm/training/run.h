@@ -2,11 +2,15 @@
 // lact/train/run.h. The run's folder also holds tokenizer.model.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lact/data/text/recall_text.h"
+#include "lact/data/text/ruler_sequences.h"
 #include "lact/data/text/text_format.h"
 #include "lact/nn/recompute.h"
 #include "lact/ops/dispatch/precision.h"
@@ -15,6 +19,11 @@
 
 namespace lact::tasks::lm {
 
+enum class BuiltInText { recall, ruler };
+constexpr std::array<std::pair<BuiltInText, std::string_view>, 2> enum_names(BuiltInText) {
+  return {{{BuiltInText::recall, "recall"}, {BuiltInText::ruler, "ruler"}}};
+}
+
 struct DataOptions {
   std::vector<std::string> data;
   std::vector<std::string> valid;
@@ -22,19 +31,22 @@ struct DataOptions {
   std::string tokenizer = "bytes";
   std::string cache;
   data::TextFormat format;
+  BuiltInText text = BuiltInText::recall;
   data::RecallTextOptions recall;
+  data::RulerTextOptions ruler;
 
   template <class Visitor>
   void visit(Visitor&& field) {
-    field("data", data,
-          "text or JSON-lines files or folders, also packed; without any, the built-in recall text");
+    field("data", data, "text or JSON-lines files or folders, also packed; without any, a built-in text");
     field("valid", valid, "text files or folders to validate on; without any, a share of the data");
     field("valid_share", valid_share,
           "that share, of files, of the documents of JSON lines, or of a single file's tokens");
     field("tokenizer", tokenizer, "bytes, or a SentencePiece model");
     field("cache", cache, "folder for tokenised text; by default beside the data");
     field("format", format, "what the files hold");
-    field("recall", recall, "the built-in text");
+    field("text", text, "the built-in text: recall (facts told and asked for) or ruler (the needle tasks)");
+    field("recall", recall, "the recall text");
+    field("ruler", ruler, "the needle tasks");
   }
   bool operator==(const DataOptions&) const = default;
 

@@ -49,11 +49,41 @@ at::Tensor TrainingTask::read(const data::TokenSource& source, int64_t first, in
   return ids;
 }
 
+at::Tensor TrainingTask::counted_targets(const data::TokenSource& source, int64_t first,
+                                         int64_t count) const {
+  const int64_t length = batches_.length;
+  if (!batches_.answers_only) return at::ones({count, length});
+  const at::Tensor counted = at::zeros({count, length});
+  for (int64_t row = 0; row < count; ++row) {
+    for (const auto [begin, end] : source.answers(first + row, length + 1)) {
+      // Token i is the target at i - 1.
+      const int64_t from = std::max<int64_t>(begin - 1, 0);
+      counted[row].narrow(0, from, end - 1 - from).fill_(1);
+    }
+  }
+  return counted;
+}
+
+at::Tensor TrainingTask::mean_of_counted(const at::Tensor& hidden, const at::Tensor& targets,
+                                         const at::Tensor& counted, double total) const {
+  const at::Tensor places = counted.flatten().nonzero().flatten();
+  if (places.numel() == 0) return hidden.sum() * 0;  // a graph all the same
+  const at::Tensor losses = models::next_token_losses(
+      *model_, hidden.flatten(0, 1).index_select(0, places.to(hidden.device())).unsqueeze(0),
+      targets.flatten().index_select(0, places).unsqueeze(0));
+  return losses.sum() / total;
+}
+
 at::Tensor TrainingTask::mean_loss(const data::TokenSource& source, int64_t first, int64_t count) {
   const at::Tensor ids = read(source, first, count);
   if (batches_.pack_documents) return mean_loss_of_documents(source, first, ids);
   const int64_t length = batches_.length;
   const at::Tensor hidden = model_->hidden(ids.narrow(1, 0, length));
+  if (batches_.answers_only) {
+    const at::Tensor counted = counted_targets(source, first, count);
+    return mean_of_counted(hidden, model_->own_tokens(ids.narrow(1, 1, length)), model_->own_tokens(counted),
+                           counted.sum().item<double>());
+  }
   const at::Tensor losses =
       models::next_token_losses(*model_, hidden, model_->own_tokens(ids.narrow(1, 1, length)));
   return world_.mesh.shards() == 1 ? losses.mean() : losses.sum() / double(count * length);
@@ -64,7 +94,7 @@ at::Tensor TrainingTask::mean_loss_of_documents(const data::TokenSource& source,
                                                 const at::Tensor& ids) {
   const int64_t length = batches_.length, rows = ids.size(0);
   std::vector<int64_t> lengths;
-  const at::Tensor counted = at::ones({rows, length});
+  const at::Tensor counted = counted_targets(source, first, rows);
   for (int64_t row = 0; row < rows; ++row) {
     int64_t begin = 0;
     for (const int64_t next : source.document_begins(first + row, length + 1)) {
@@ -77,8 +107,7 @@ at::Tensor TrainingTask::mean_loss_of_documents(const data::TokenSource& source,
   }
   const at::Tensor hidden = model_->hidden_of_documents(ids.narrow(1, 0, length).reshape({1, -1}), lengths);
   const auto own = [&](const at::Tensor& all) { return model_->own_tokens(all.reshape({1, -1}), lengths); };
-  const at::Tensor losses = models::next_token_losses(*model_, hidden, own(ids.narrow(1, 1, length)));
-  return (losses * own(counted)).sum() / std::max(1.0, counted.sum().item<double>());
+  return mean_of_counted(hidden, own(ids.narrow(1, 1, length)), own(counted), counted.sum().item<double>());
 }
 
 at::Tensor TrainingTask::loss(int64_t batch) {

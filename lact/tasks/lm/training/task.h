@@ -15,6 +15,7 @@ struct Batches {
   int64_t length = 1024;
   int64_t valid_sequences = 16;
   bool pack_documents = false;
+  bool answers_only = false;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -24,6 +25,8 @@ struct Batches {
     field("pack_documents", pack_documents,
           "the documents of a sequence know nothing of each other: no memory, attention or loss across their "
           "ends");
+    field("answers_only", answers_only,
+          "only the answers of the built-in text count for the loss, not what has to be read for them");
   }
   bool operator==(const Batches&) const = default;
 
@@ -57,9 +60,15 @@ class TrainingTask : public train::Task {
  private:
   /// [batch, length + 1]
   at::Tensor read(const data::TokenSource& source, int64_t first, int64_t count) const;
+  /// Which targets count for the loss: [count, length], 1 or 0.
+  at::Tensor counted_targets(const data::TokenSource& source, int64_t first, int64_t count) const;
   /// Of `count` sequences from `first` on.
   at::Tensor mean_loss(const data::TokenSource& source, int64_t first, int64_t count);
   at::Tensor mean_loss_of_documents(const data::TokenSource& source, int64_t first, const at::Tensor& ids);
+  /// This rank's share of the mean over `total` counted targets: hidden [B, T, M], targets and counted
+  /// [B, T] of this rank. Only what counts goes through the output head.
+  at::Tensor mean_of_counted(const at::Tensor& hidden, const at::Tensor& targets, const at::Tensor& counted,
+                             double total) const;
 
   std::shared_ptr<models::LanguageModel> model_;
   Sources sources_;

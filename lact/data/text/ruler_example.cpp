@@ -1,13 +1,15 @@
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <set>
 #include <string_view>
 
 #include "lact/base/error.h"
 #include "lact/base/random.h"
+#include "lact/data/text/ruler.h"
 #include "lact/data/text/sentences.h"
-#include "lact/tasks/lm/evaluation/ruler.h"
 
-namespace lact::tasks::lm::ruler {
+namespace lact::data::ruler {
 
 namespace {
 
@@ -30,12 +32,13 @@ constexpr const char* kPluralPrompt =
     "{kind} for "
     "{query} mentioned in the provided text are";
 constexpr int64_t kDepths = 40;  // evenly from 0 to 100 per cent
+constexpr std::array kPartWords = {"", " for training", " kept for evaluation"};
 
 struct Question {
   std::vector<std::string> needles;  // in the order of the context
   std::string query;                 // the keys asked for, joined
   std::vector<std::string> answers;
-  std::string first_needle;  // that holds an answer's key, in the order of the question
+  std::string first_needle;  // of the first answer
 };
 
 std::string plural_kind(const Task& task) { return task.value == Value::number ? "numbers" : "uuids"; }
@@ -56,23 +59,24 @@ std::string draw_uuid(Random& random) {
 /// `count` different strings: equal keys or values, rare as they are, would make a question without one
 /// answer.
 template <class Draw>
-std::vector<std::string> draw_different(int64_t count, const char* what, Draw draw) {
+std::vector<std::string> draw_different(int64_t count, const char* what, Part part, Draw draw) {
   constexpr int kAttempts = 10'000;
   std::vector<std::string> drawn;
   std::set<std::string> seen;
   for (int attempt = 0; static_cast<int64_t>(drawn.size()) < count; ++attempt) {
-    LACT_CHECK(attempt < kAttempts, "the word lists give only {} different {}, expected at least {}",
-               drawn.size(), what, count);
+    LACT_CHECK(attempt < kAttempts, "the word lists give only {} different {}{}, expected at least {}",
+               drawn.size(), what, kPartWords[size_t(part)], count);
     std::string next = draw();
+    if (part != Part::all && is_kept_for_evaluation(next) != (part == Part::evaluation)) continue;
     if (seen.insert(next).second) drawn.push_back(std::move(next));
   }
   return drawn;
 }
 
 /// "k1" or "k1, k2, and k3".
-std::string join_keys(const std::vector<std::string>& keys) {
-  if (keys.size() == 1) return keys[0];
-  return fmt::format("{}, and {}", fmt::join(keys.begin(), keys.end() - 1, ", "), keys.back());
+std::string join_words(const std::vector<std::string>& words) {
+  if (words.size() == 1) return words[0];
+  return fmt::format("{}, and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
 }
 
 Question draw_question(const Task& task, const Material& material, Random& random) {
@@ -83,28 +87,33 @@ Question draw_question(const Task& task, const Material& material, Random& rando
              "{} has {} keys, {} values and {} queries, expected at least one of each", task.name, task.keys,
              task.values, task.queries);
   const int64_t keys = std::max(task.keys, task.queries);
-  std::vector<std::string> names = draw_different(keys, "keys", [&] { return draw_key(material, random); });
-  const std::vector<std::string> values = draw_different(keys * task.values, "values", [&] {
+  const std::vector<std::string> names =
+      draw_different(keys, "keys", material.part, [&] { return draw_key(material, random); });
+  const std::vector<std::string> values = draw_different(keys * task.values, "values", material.part, [&] {
     return task.value == Value::number ? draw_number(random) : draw_uuid(random);
   });
-  Question question;
-  for (size_t i = 0; i < values.size(); ++i) {
-    question.needles.push_back(fmt::format("One of the special magic {} for {} is: {}.", plural_kind(task),
-                                           names[i / static_cast<size_t>(task.values)], values[i]));
-  }
-  std::vector<size_t> asked(names.size());
-  for (size_t i = 0; i < asked.size(); ++i) asked[i] = i;
+  std::vector<size_t> asked(names.size()), order(values.size());
+  std::iota(asked.begin(), asked.end(), 0);
+  std::iota(order.begin(), order.end(), 0);
   random.shuffle(asked);
   asked.resize(static_cast<size_t>(task.queries));
+  random.shuffle(order);
+  const auto key_of = [&](size_t value) { return value / static_cast<size_t>(task.values); };
+  Question question;
+  for (const size_t value : order) {
+    question.needles.push_back(fmt::format("One of the special magic {} for {} is: {}.", plural_kind(task),
+                                           names[key_of(value)], values[value]));
+  }
   std::vector<std::string> asked_names;
   for (const size_t key : asked) {
     asked_names.push_back(names[key]);
-    const auto begin = values.begin() + static_cast<int64_t>(key) * task.values;
-    question.answers.insert(question.answers.end(), begin, begin + task.values);
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (key_of(order[i]) != key) continue;
+      if (question.answers.empty()) question.first_needle = question.needles[i];
+      question.answers.push_back(values[order[i]]);
+    }
   }
-  question.query = join_keys(asked_names);
-  question.first_needle = question.needles[asked[0] * static_cast<size_t>(task.values)];
-  random.shuffle(question.needles);
+  question.query = join_words(asked_names);
   return question;
 }
 
@@ -131,13 +140,12 @@ std::string insert(const std::vector<std::string>& needles, const std::vector<in
   return context;
 }
 
-/// The first `count` words, blanks between them; a text too short starts over.
-std::string take_words(std::string_view text, int64_t count) {
+/// The first `count` words from `at` on, blanks between them; a text too short starts over.
+std::string take_words(std::string_view text, size_t at, int64_t count) {
   constexpr std::string_view kBlanks = " \t\r\n\v\f";
   if (count == 0) return "";
   LACT_CHECK(text.find_first_not_of(kBlanks) != text.npos, "the essay holds no words");
   std::string words;
-  size_t at = 0;
   for (int64_t taken = 0; taken < count;) {
     const size_t begin = text.find_first_not_of(kBlanks, at);
     if (begin == text.npos) {
@@ -159,9 +167,17 @@ std::string noise_context(const std::vector<std::string>& needles, int64_t lines
   return insert(needles, draw_ascending(count, lines, random), haystack, '\n');
 }
 
+/// The beginning of the sentence behind a place drawn evenly, or of the text.
+size_t draw_sentence(std::string_view text, Random& random) {
+  if (text.empty()) return 0;
+  const size_t end = text.find(". ", size_t(random.below(int64_t(text.size()))));
+  return end == text.npos ? 0 : end + 2;
+}
+
 std::string essay_context(const Material& material, const std::vector<std::string>& needles, int64_t words,
                           Random& random) {
-  const std::vector<std::string> sentences = data::split_sentences(take_words(material.essay, words));
+  const size_t begin = material.part == Part::training ? draw_sentence(material.essay, random) : 0;
+  const std::vector<std::string> sentences = split_sentences(take_words(material.essay, begin, words));
   LACT_CHECK(needles.size() <= kDepths, "{} needles do not fit {} different depths", needles.size(), kDepths);
   std::vector<int64_t> places = draw_ascending(static_cast<int64_t>(needles.size()), kDepths, random);
   for (int64_t& place : places) {
@@ -172,6 +188,19 @@ std::string essay_context(const Material& material, const std::vector<std::strin
 }
 
 }  // namespace
+
+bool is_kept_for_evaluation(std::string_view key_or_value) {
+  constexpr uint64_t kOneIn = 4;
+  uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+  for (const char c : key_or_value) hash = (hash ^ uint8_t(c)) * 0x100000001B3u;
+  return mix(hash, 0) % kOneIn == 0;
+}
+
+std::string Example::completion() const {
+  std::string text;
+  for (const auto& answer : answers) text += " " + answer + ".";
+  return text;
+}
 
 Example make_example(const Task& task, const Material& material, int64_t haystack_size, uint64_t seed) {
   LACT_CHECK(haystack_size >= 0, "the haystack has size {}, expected at least 0", haystack_size);
@@ -193,4 +222,4 @@ Example make_example(const Task& task, const Material& material, int64_t haystac
   return example;
 }
 
-}  // namespace lact::tasks::lm::ruler
+}  // namespace lact::data::ruler

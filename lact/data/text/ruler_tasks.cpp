@@ -3,9 +3,9 @@
 
 #include "lact/base/error.h"
 #include "lact/base/options.h"
-#include "lact/tasks/lm/evaluation/ruler.h"
+#include "lact/data/text/ruler.h"
 
-namespace lact::tasks::lm::ruler {
+namespace lact::data::ruler {
 
 namespace {
 
@@ -46,4 +46,4 @@ const Task& task(const std::string& name) {
   fail("there is no task {}; did you mean {}?", name, names[static_cast<size_t>(similar - lowered.begin())]);
 }
 
-}  // namespace lact::tasks::lm::ruler
+}  // namespace lact::data::ruler

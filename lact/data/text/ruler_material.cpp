@@ -4,9 +4,9 @@
 
 #include "lact/base/error.h"
 #include "lact/data/text/haystack.h"
-#include "lact/tasks/lm/evaluation/ruler.h"
+#include "lact/data/text/ruler.h"
 
-namespace lact::tasks::lm::ruler {
+namespace lact::data::ruler {
 
 namespace {
 
@@ -56,4 +56,4 @@ Material read_material(const std::string& essay_path, const std::string& adjecti
   return result;
 }
 
-}  // namespace lact::tasks::lm::ruler
+}  // namespace lact::data::ruler

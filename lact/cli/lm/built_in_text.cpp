@@ -1,0 +1,80 @@
+// `lact lm text`: the built-in text as a file, to read, to train a tokenizer on, or for other programs.
+#include <CLI/CLI.hpp>
+
+#include "lact/base/log.h"
+#include "lact/base/random.h"
+#include "lact/cli/fields.h"
+#include "lact/cli/lm/lm.h"
+#include "lact/cli/numbers.h"
+#include "lact/cli/outputs.h"
+#include "lact/cli/verbs.h"
+#include "lact/data/text/recall_text.h"
+#include "lact/data/text/ruler_sequences.h"
+#include "lact/io/atomic_file.h"
+#include "lact/tasks/lm/training/run.h"
+
+namespace lact::cli {
+
+namespace {
+
+using options::Json;
+using tasks::lm::BuiltInText;
+
+struct TextArguments {
+  std::string output, name;
+  BuiltInText text = BuiltInText::recall;
+  data::RecallTextOptions recall;
+  data::RulerTextOptions ruler;
+  int64_t documents = 1000, words = 400, seed = 1;
+};
+
+Json document(const TextArguments& arguments, int64_t index) {
+  const auto seed = uint64_t(arguments.seed);
+  if (arguments.text == BuiltInText::recall) {
+    return {
+        {"text", data::recall_text(arguments.recall, mix(seed, uint64_t(index)), arguments.words).text()}};
+  }
+  const auto made = data::ruler_document(arguments.ruler, seed, index, arguments.words);
+  return {{"text", made.example.prompt + made.example.completion()},
+          {"task", made.task},
+          {"prompt", made.example.prompt},
+          {"answers", made.example.answers}};
+}
+
+void write_text(const CLI::App& verb, TextArguments& arguments) {
+  options::read(Json(arguments.name), arguments.text, "text");
+  check_option_groups(verb, arguments.name);
+  arguments.recall.check();
+  arguments.ruler.check();
+  io::write_file_atomically(arguments.output, [&](io::FileWriter& file) {
+    for (int64_t i = 0; i < arguments.documents; ++i) file.write(document(arguments, i).dump() + "\n");
+  });
+  log::info("wrote {}: {} documents", arguments.output, arguments.documents);
+}
+
+}  // namespace
+
+void add_lm_text(CLI::App& task) {
+  const auto arguments = std::make_shared<TextArguments>();
+  auto* verb = task.add_subcommand("text", "Write the built-in text to a file of JSON lines");
+  verb->footer(
+      "Example: lact lm text ruler --documents 2000 -o needles.jsonl\n"
+      "         lact lm tokenizer train needles.jsonl -o needles.model --vocabulary-size 2048 "
+      "--no-split-digits");
+  verb->add_option("TEXT", arguments->name,
+                   "recall: facts told and asked for; ruler: the needle tasks with their answers, without "
+                   "keys and values that are kept for evaluation")
+      ->required();
+  verb->add_option("-o,--output", arguments->output, "File to write, .jsonl")
+      ->check(output_file())
+      ->required();
+  add_number(*verb, "--documents", arguments->documents, "Documents", Limits{1, 1e7})->capture_default_str();
+  add_number(*verb, "--words", arguments->words, "Words of a document", kTokens)->capture_default_str();
+  add_number(*verb, "--seed", arguments->seed, "Seed of the text", kAny)->capture_default_str();
+  add_fields(*verb, arguments->recall, "recall");
+  add_fields(*verb, arguments->ruler, "ruler", {"shortest"});
+  verb->get_option("--ruler-tasks")->delimiter(',')->allow_extra_args(false);
+  verb->callback([verb, arguments] { write_text(*verb, *arguments); });
+}
+
+}  // namespace lact::cli
