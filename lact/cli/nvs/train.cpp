@@ -126,6 +126,11 @@ void add_nvs_train(CLI::App& task, int& exit_code) {
       ->capture_default_str()
       ->group(views);
   number("--valid-scenes", run.valid_scenes, "Scenes of a validation; 0 is none");
+  add_number(*verb, "--valid-seed", run.valid_seed,
+             "Of the scenes of validations, so that runs of several seeds are measured on the same ones; by "
+             "default --seed",
+             kAny)
+      ->group(views);
   number("--render-threads", run.render_threads,
          "Threads that render and decode pictures beside the training", kHelperThreads);
   verb->add_option_function<std::string>(

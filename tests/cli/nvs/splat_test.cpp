@@ -52,6 +52,15 @@ TEST_F(SplatProgram, GaussiansAreMadeScoredAndShown) {
   expect_mistake(words(""), "holds a run already");
 }
 
+TEST_F(SplatProgram, SomeOfThePhotosAreTrainedOn) {
+  const Outcome outcome = run_program(words("--views 3 --json"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["photos"], 5);  // three, and the two that are guessed
+  EXPECT_EQ(json["held_out"], 2);
+  expect_mistake("nvs splat " + quoted("photos") + " --views 8 -o " + quoted("b.ply"), "8 input views");
+}
+
 TEST_F(SplatProgram, ARunGoesOn) {
   const Outcome stopped = run_program(words("--strategy classic --stop-after 15"));
   EXPECT_EQ(stopped.exit_code, 130) << stopped.err;

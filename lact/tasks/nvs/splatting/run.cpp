@@ -172,6 +172,7 @@ void SplatRun::check() const {
              "[splat] pictures are {} x {}, expected 1 x 1 to 16384 x 16384", height, width);
   LACT_CHECK(photo_every >= 2, "[splat] photo_every is {}, expected 2 or more: some photos are held out",
              photo_every);
+  train::check_range("views", views, 0, 1 << 20);
   train::check_range("minutes", minutes, 0, 1e7);
   train::check_range("iterations", iterations, 1, train::kMostSteps);
   train::check_range("log_every", log_every, 1, train::kMostSteps);
@@ -180,7 +181,7 @@ void SplatRun::check() const {
 }
 
 HeldOut SplatRun::held_out(const data::Capture& capture) const {
-  return held_out_photos(capture, {{height, width}, data::FrameChoice::given, photo_every, 0});
+  return held_out_photos(capture, {{height, width}, data::FrameChoice::given, photo_every, views});
 }
 
 std::string run_folder_of(const std::string& ply) {

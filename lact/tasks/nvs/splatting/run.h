@@ -14,7 +14,7 @@ namespace lact::tasks::nvs {
 struct SplatRun {
   std::string photos, points;
   int64_t height = 0, width = 0;
-  int64_t photo_every = 8;
+  int64_t photo_every = 8, views = 0;
   double minutes = 0;
   int64_t iterations = 30'000;
   int64_t seed = 1;
@@ -29,6 +29,9 @@ struct SplatRun {
     field("height", height, "rows of a picture");
     field("width", width, "columns of a picture");
     field("photo_every", photo_every, "every n-th photo, from the first on, is never trained on");
+    field("views", views,
+          "of the others, so many are trained on, spread over places and directions as eval chooses them; 0: "
+          "all");
     field("minutes", minutes, "time that the run takes, all its parts together; 0: iterations decide");
     field("iterations", iterations, "steps, of one photo each");
     field("seed", seed, "of the order of photos and of random places");

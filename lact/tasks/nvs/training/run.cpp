@@ -102,6 +102,7 @@ TaskOptions Run::task_options(const std::string& folder) const {
   options.accumulate = training.accumulate;
   options.valid_scenes = valid_scenes;
   options.seed = training.seed;
+  options.valid_seed = valid_seed.value_or(training.seed);
   options.render_threads = int(render_threads);
   options.frame = frame;
   options.loss = loss;

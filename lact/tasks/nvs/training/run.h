@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Run {
   LossOptions loss;
   train::TrainOptions training = default_training();
   int64_t valid_scenes = 16;
+  std::optional<int64_t> valid_seed = {};
   int64_t render_threads = 1;
   ops::Precision precision = ops::Precision::automatic;
   nn::Recompute recompute = nn::Recompute::none;
@@ -44,6 +46,7 @@ struct Run {
     field("loss", loss, "what is made small");
     field("training", training, "the training loop");
     field("valid_scenes", valid_scenes, "scenes of a validation; 0 is none");
+    field("valid_seed", valid_seed, "of the scenes of validations; without it that of the training");
     field("render_threads", render_threads, "threads that render and decode pictures beside the training");
     field("precision", precision,
           "f32, bf16, or auto: bf16 where this processor multiplies it faster; weights and fast weights stay "

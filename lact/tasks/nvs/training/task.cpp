@@ -187,7 +187,7 @@ std::map<std::string, double> TrainingTask::validate() {
     const int64_t scenes = std::min(kValidScenesAtOnce, options_.valid_scenes - first);
     const data::SceneBatch batch = data::draw_batch(
         data::draw_from(valid_), batch_shape(stage, scenes, stage.inputs.most, stage.targets.most),
-        mix(uint64_t(options_.seed), 2), first);
+        mix(uint64_t(options_.valid_seed), 2), first);
     const at::Tensor truth = batch.images.slice(1, batch.inputs);
     const at::Tensor rendered = predict(batch).views.clamp(0, 1);
     if (first == 0) {

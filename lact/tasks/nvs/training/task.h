@@ -76,6 +76,7 @@ struct TaskOptions {
   int64_t accumulate = 1;  ///< batches of a step
   int64_t valid_scenes = 16;
   int64_t seed = 1;
+  int64_t valid_seed = 1;  ///< of the scenes of validations
   int render_threads = 1;
   data::FrameChoice frame = data::FrameChoice::given;  ///< as the sources use it
   std::string samples;  ///< folder for sheets of rendered validation views; empty: none

@@ -79,6 +79,23 @@ TEST(NvsTraining, ABatchOfANumberIsAlwaysTheSame) {
   EXPECT_NE(task->loss(0).item<double>(), second);
 }
 
+TEST(NvsTraining, RunsOfSeveralSeedsAreMeasuredOnTheSameScenes) {
+  const auto validated = [](int64_t seed, std::optional<int64_t> valid_seed) {
+    TrainingRun run = toy_run();
+    run.training.seed = seed;
+    run.valid_seed = valid_seed;
+    const TaskOptions options = run.task_options("");
+    at::manual_seed(3);  // the same weights for all
+    TrainingTask task(std::make_shared<models::NvsModel>(toy_nvs()), run.source(data::ScenePart::kTrain),
+                      run.source(data::ScenePart::kHoldout), options);
+    task.loss(0);
+    return task.validate().at("psnr");
+  };
+  EXPECT_EQ(validated(1, 7), validated(2, 7));
+  EXPECT_EQ(validated(7, {}), validated(1, 7));
+  EXPECT_NE(validated(1, {}), validated(1, 7));
+}
+
 TEST(NvsTraining, StagesChangeSizeAndViewsAtTheirSteps) {
   const auto task = toy_task();
   EXPECT_EQ(task->tokens_of_batch(0), 2 * 3 * 4);
