@@ -8,6 +8,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/format.h"
+#include "lact/cli/export_model.h"
 #include "lact/cli/nvs/nvs.h"
 #include "lact/cli/outputs.h"
 #include "lact/io/gaussian_ply.h"
@@ -17,11 +18,7 @@ namespace lact::cli {
 
 namespace {
 
-struct NvsExportArguments {
-  std::string model, type = "bf16", output;
-};
-
-void export_gaussians(const CLI::App& verb, const NvsExportArguments& arguments) {
+void export_gaussians(const CLI::App& verb, const ExportArguments& arguments) {
   LACT_CHECK(verb["--type"]->count() == 0, "{}: --type is for models, not for Gaussians", arguments.model);
   LACT_CHECK(io::has_ply_name(arguments.output),
              "{}: Gaussians are written to a file that ends with .ply, or .compressed.ply", arguments.output);
@@ -32,26 +29,22 @@ void export_gaussians(const CLI::App& verb, const NvsExportArguments& arguments)
                            format_bytes(double(std::filesystem::file_size(arguments.output))));
 }
 
-void export_model(const NvsExportArguments& arguments) {
-  namespace fs = std::filesystem;
-  LACT_CHECK(!fs::exists(fs::path(arguments.output) / "config.json"),
-             "{}: holds a model already, expected a new folder", arguments.output);
+void export_model(const ExportArguments& arguments) {
+  check_export_is_new(arguments);
   const auto model = models::load_nvs(arguments.model);
-  models::save_nvs(arguments.output, *model, arguments.type == "bf16" ? at::kBFloat16 : at::kFloat,
+  models::save_nvs(arguments.output, *model, arguments.scalar_type(),
                    models::read_nvs_training(arguments.model));
-  uintmax_t bytes = 0;
-  for (const auto& file : fs::directory_iterator(arguments.output)) bytes += file.file_size();
-  std::cout << fmt::format("{}: {} as {}\n", arguments.output, format_bytes(double(bytes)), arguments.type);
+  print_exported(arguments);
 }
 
-void run_nvs_export(const CLI::App& verb, const NvsExportArguments& arguments) {
+void run_nvs_export(const CLI::App& verb, const ExportArguments& arguments) {
   io::has_ply_name(arguments.model) ? export_gaussians(verb, arguments) : export_model(arguments);
 }
 
 }  // namespace
 
 void add_nvs_export(CLI::App& task) {
-  const auto arguments = std::make_shared<NvsExportArguments>();
+  const auto arguments = std::make_shared<ExportArguments>();
   auto* verb = task.add_subcommand(
       "export", "Write a model's weights to a folder of their own, or Gaussians to another file");
   verb->footer(
@@ -68,9 +61,7 @@ void add_nvs_export(CLI::App& task) {
   verb->add_option("-o,--output", arguments->output, "Folder to write, of Gaussians a .ply file")
       ->check(output_folder_or_ply())
       ->required();
-  verb->add_option("--type", arguments->type, "Of a model's numbers: bf16 or f32")
-      ->check(CLI::IsMember({"bf16", "f32"}))
-      ->capture_default_str();
+  add_export_type(*verb, *arguments);
   verb->callback([arguments, verb] { run_nvs_export(*verb, *arguments); });
 }
 

@@ -23,6 +23,7 @@ void add_video(CLI::App& program, int& exit_code) {
   add_video_train_codec(*task, exit_code);
   add_video_generate(*task, exit_code);
   add_video_eval(*task);
+  add_video_export(*task);
 }
 
 }  // namespace lact::cli

@@ -16,6 +16,7 @@ struct ClipsOptions;
 namespace lact::cli {
 
 void add_video_eval(CLI::App& task);
+void add_video_export(CLI::App& task);
 void add_video_generate(CLI::App& task, int& exit_code);
 void add_video_train(CLI::App& task, int& exit_code);
 void add_video_train_codec(CLI::App& task, int& exit_code);

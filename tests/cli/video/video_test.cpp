@@ -174,6 +174,25 @@ TEST_F(VideoProgram, AnInterruptKeepsWhatIsFinished) {
   EXPECT_EQ(io::read_safetensors(path("x.state")).metadata.at("chunks"), std::to_string(chunks));
 }
 
+TEST_F(VideoProgram, AnExportedModelIsSmallerAndMakesVideos) {
+  const auto outcome = run_program("video export " + quoted("model") + " -o " + quoted("small"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("as bf16"));
+  EXPECT_LT(fs::file_size(path("small/model.safetensors")), fs::file_size(path("model/model.safetensors")));
+  EXPECT_EQ(models::load_video(path("small"))->config(), models::load_video(path("model"))->config());
+  const auto made = run_program("--threads 1 video generate --model " + quoted("small") +
+                                " --prompt x --chunks 1 --steps 1 -o " + quoted("frames"));
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(frames("frames").size(0), 2);
+
+  EXPECT_EQ(run_program("video export " + quoted("model") + " --type f32 -o " + quoted("same")).exit_code, 0);
+  EXPECT_EQ(read_file(path("same/model.safetensors")), read_file(path("model/model.safetensors")));
+  expect_mistake("video export " + quoted("model") + " -o " + quoted("small"), "holds a model already");
+  fs::remove_all(path("model/text"));
+  expect_mistake("video export " + quoted("model") + " -o " + quoted("half"), "the text encoder is missing");
+  EXPECT_FALSE(fs::exists(path("half")));
+}
+
 TEST_F(VideoProgram, MistakesAreSentences) {
   const std::string out = " -o " + quoted("frames");
   const auto mistake = [&](const std::string& more, const std::string& sentence) {
