@@ -114,6 +114,19 @@ void draw_axes(Out out, const Plot& plot, const Frame& frame, const Axis& x_axis
                  frame.top + kAreaHeight / 2, escaped_markup(plot.y_label));
 }
 
+/// The area between `low` and `high`: along the upper ends, and back along the lower ones.
+void draw_band(Out out, const Plot& plot, size_t index, const Frame& frame, const Axis& x_axis,
+               const Axis& y_axis) {
+  for (const auto& points : band_stretches(plot.series[index], x_axis, y_axis)) {
+    fmt::format_to(out, "<path d=\"M");
+    for (const auto& point : points)
+      fmt::format_to(out, "{:.1f} {:.1f} ", frame.x(point.x), frame.y(point.high));
+    for (size_t i = points.size(); i-- > 0;)
+      fmt::format_to(out, "{:.1f} {:.1f} ", frame.x(points[i].x), frame.y(points[i].low));
+    fmt::format_to(out, "z\" fill=\"{}\" fill-opacity=\"0.16\"/>\n", kColours[index % kColours.size()]);
+  }
+}
+
 void draw_series(Out out, const Plot& plot, size_t index, const Frame& frame, const Axis& x_axis,
                  const Axis& y_axis) {
   const Series& series = plot.series[index];
@@ -122,6 +135,7 @@ void draw_series(Out out, const Plot& plot, size_t index, const Frame& frame, co
   fmt::format_to(out,
                  "<svg x=\"0\" y=\"{0:.1f}\" width=\"{1}\" height=\"{2}\" viewBox=\"0 {0:.1f} {1} {2}\">\n",
                  frame.top - 3, kWidth, kAreaHeight + 6);
+  draw_band(out, plot, index, frame, x_axis, y_axis);
   for (const auto& points : lines) {
     if (points.size() < 2) continue;
     fmt::format_to(out, "<path d=\"");

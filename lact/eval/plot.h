@@ -12,6 +12,8 @@ struct Series {
   std::string name;
   std::vector<double> x, y;
   bool dashed = false;
+  /// A light area around the line, such as the spread of several runs: none, or a value for each point.
+  std::vector<double> low = {}, high = {};
 };
 
 struct Plot {

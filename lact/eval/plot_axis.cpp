@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "lact/base/error.h"
 
@@ -35,6 +36,10 @@ void each_point(const Plot& plot, Use use) {
       if (drawable_x(series.x[i], plot.log_x) && drawable(series.y[i])) use(series.x[i], series.y[i]);
     }
   }
+}
+
+bool has_band(const Series& series, size_t i, bool logarithmic) {
+  return drawable_x(series.x[i], logarithmic) && drawable(series.low[i]) && drawable(series.high[i]);
 }
 
 /// The smallest of 1, 2, 5 times a power of ten that is at least `least`.
@@ -126,6 +131,20 @@ std::vector<Tick> log_ticks(double low, double high, double base, int max_ticks)
   return ticks;
 }
 
+/// The points i < count that are drawn, as `make(i)`, with a new stretch behind each that is not.
+template <class Point, class Drawn, class Make>
+std::vector<std::vector<Point>> unbroken(size_t count, Drawn drawn, Make make) {
+  std::vector<std::vector<Point>> result;
+  bool open = false;
+  for (size_t i = 0; i < count; ++i) {
+    const bool here = drawn(i);
+    if (here && !open) result.emplace_back();
+    if (here) result.back().push_back(make(i));
+    open = here;
+  }
+  return result;
+}
+
 bool is_power_of_two(double value) {
   int exponent = 0;
   return value > 0 && std::frexp(value, &exponent) == 0.5;
@@ -142,6 +161,12 @@ void check_plot(const Plot& plot) {
   for (const auto& series : plot.series) {
     LACT_CHECK(series.x.size() == series.y.size(), "[plot] series \"{}\" has {} x values but {} y values",
                series.name, series.x.size(), series.y.size());
+    for (const auto& [name, values] : {std::pair{"low", &series.low}, std::pair{"high", &series.high}}) {
+      LACT_CHECK(
+          values->size() == series.low.size() && (values->empty() || values->size() == series.y.size()),
+          "[plot] series \"{}\" has {} {} values but {} y values", series.name, values->size(), name,
+          series.y.size());
+    }
   }
   for (const auto& end : {plot.y_min, plot.y_max}) {
     LACT_CHECK(!end || drawable(*end), "[plot] the y range ends at {}, expected a finite number", *end);
@@ -178,6 +203,13 @@ Axis x_axis(const Plot& plot, int max_ticks) {
 Axis y_axis(const Plot& plot, int max_ticks) {
   Extent extent;
   each_point(plot, [&](double, double y) { extent.include(y); });
+  for (const auto& series : plot.series) {
+    for (size_t i = 0; i < series.low.size(); ++i) {
+      if (!has_band(series, i, plot.log_x)) continue;
+      extent.include(series.low[i]);
+      extent.include(series.high[i]);
+    }
+  }
   if (extent.empty()) extent = {0, 1};
   double low = plot.y_min.value_or(extent.low), high = plot.y_max.value_or(extent.high);
   // A flat line, or a given end beyond all of the data, still needs some height.
@@ -199,17 +231,20 @@ Axis y_axis(const Plot& plot, int max_ticks) {
 }
 
 std::vector<std::vector<PlotPoint>> stretches(const Series& series, const Axis& x, const Axis& y) {
-  std::vector<std::vector<PlotPoint>> result;
-  bool open = false;
-  for (size_t i = 0; i < series.x.size(); ++i) {
-    const bool drawn = drawable_x(series.x[i], x.logarithmic) && drawable(series.y[i]);
-    if (drawn) {
-      if (!open) result.emplace_back();
-      result.back().push_back({x.fraction(series.x[i]), y.fraction(series.y[i]), i});
-    }
-    open = drawn;
-  }
-  return result;
+  return unbroken<PlotPoint>(
+      series.x.size(),
+      [&](size_t i) { return drawable_x(series.x[i], x.logarithmic) && drawable(series.y[i]); },
+      [&](size_t i) {
+        return PlotPoint{x.fraction(series.x[i]), y.fraction(series.y[i]), i};
+      });
+}
+
+std::vector<std::vector<BandPoint>> band_stretches(const Series& series, const Axis& x, const Axis& y) {
+  return unbroken<BandPoint>(
+      series.low.size(), [&](size_t i) { return has_band(series, i, x.logarithmic); },
+      [&](size_t i) {
+        return BandPoint{x.fraction(series.x[i]), y.fraction(series.low[i]), y.fraction(series.high[i])};
+      });
 }
 
 }  // namespace lact::eval

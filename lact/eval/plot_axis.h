@@ -28,6 +28,11 @@ struct PlotPoint {
   size_t index;
 };
 
+/// A part of an area: x and its lower and upper end, in fractions of the axes.
+struct BandPoint {
+  double x, low, high;
+};
+
 /// Throws lact::Error when a series has more x than y or the y range is upside down.
 void check_plot(const Plot& plot);
 
@@ -36,5 +41,8 @@ Axis y_axis(const Plot& plot, int max_ticks);
 
 /// The unbroken stretches of a series.
 std::vector<std::vector<PlotPoint>> stretches(const Series& series, const Axis& x, const Axis& y);
+
+/// The unbroken stretches of its area; none without `low` and `high`.
+std::vector<std::vector<BandPoint>> band_stretches(const Series& series, const Axis& x, const Axis& y);
 
 }  // namespace lact::eval

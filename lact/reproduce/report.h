@@ -1,4 +1,5 @@
-// The report as files: one page for a browser, the same as Markdown with pictures, and its numbers.
+// The report of a suite as files: report.json, which holds all of it, and from it a page (report.html, which
+// loads nothing) and a text (report.md with figures/).
 #pragma once
 
 #include <string>
@@ -7,8 +8,13 @@
 
 namespace lact::reproduce {
 
-void write_report(const Report& report,
-                  const std::string& folder);  // report.json, report.html, report.md, figures/*.svg, pictures
-Report read_report(const std::string& path);   // report.json; broken ones are a sentence
+/// Writes report.json, report.html, report.md, figures/<section>_<n>.svg and pictures/, each whole or not at
+/// all. Pictures are copied to pictures/<section>_<n>; one that cannot be read becomes a note of its section.
+/// Throws a sentence naming the field where a section does not fit together (check_section).
+void write_report(const Report& report, const std::string& folder);
+
+/// Reads a report.json: what is broken or missing is a sentence that names file and field. Values that are
+/// null are NaN. Pictures get the place that they have beside the file.
+Report read_report(const std::string& path);
 
 }  // namespace lact::reproduce

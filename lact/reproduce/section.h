@@ -122,6 +122,10 @@ struct Section {
   }
 };
 
+/// Throws a sentence that names the field (below `path`) where lengths do not fit each other, or an id could
+/// not be part of a file's name.
+void check_section(const Section& section, const std::string& path);
+
 /// Where and how all of it ran.
 struct Report {
   std::string title = "Large-Chunk Test-Time Training in miniature";

@@ -186,6 +186,39 @@ TEST(PlotSvg, APointBetweenGapsIsStillVisibleInALongSeries) {
   EXPECT_EQ(count_markers(svg(one_line(x, y))), 1u);
 }
 
+TEST(PlotSvg, TheSpreadIsAnAreaFromHighToLow) {
+  Plot plot = one_line({0, 1, 2}, {1, 2, 1});
+  plot.y_min = 0, plot.y_max = 3;
+  EXPECT_THAT(svg(plot), Not(HasSubstr("fill-opacity")));
+  plot.series[0].low = {0, 1, 0};
+  plot.series[0].high = {3, 3, 3};
+  const std::string picture = svg(plot);
+  EXPECT_EQ(count(picture, "fill-opacity"), 1u);
+  const size_t end = picture.find("z\" fill=\"#0072B2\" fill-opacity"), begin = picture.rfind("M", end) + 1;
+  ASSERT_NE(end, std::string::npos);
+  std::istringstream area(picture.substr(begin, end - begin));
+  std::vector<double> x, y;
+  for (double a, b; area >> a >> b;) x.push_back(a), y.push_back(b);
+  ASSERT_EQ(x.size(), 6u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(x[i], x[5 - i]);
+  EXPECT_LT(x[0], x[1]);
+  EXPECT_NEAR(y[4] - y[1], 200, 0.2);  // two of three units of the area's 300 px
+  EXPECT_NEAR(y[5] - y[0], 300, 0.2);
+  EXPECT_TRUE(tags_nest(picture));
+}
+
+TEST(PlotSvg, TheSpreadWidensTheAxisAndBreaksWhereItIsMissing) {
+  Plot plot = one_line({0, 1, 2, 3, 4}, {1, 1, 1, 1, 1});
+  plot.series[0].low = {-4, 1, kNan, 1, 1};
+  plot.series[0].high = {1, 1, 1, 1, 9};
+  EXPECT_LE(y_axis(plot, 6).low, -4);
+  EXPECT_GE(y_axis(plot, 6).high, 9);
+  const std::string picture = svg(plot);
+  EXPECT_EQ(count(picture, "fill-opacity"), 2u);
+  EXPECT_EQ(count_lines(picture), 1u);
+  EXPECT_THAT(picture, Not(HasSubstr("nan")));
+}
+
 TEST(PlotSvg, MarkersOutsideOfAGivenRangeAreLeftOut) {
   Plot plot = one_line({0, 1, 2}, {0, 10, 0.5});
   plot.y_min = 0, plot.y_max = 1;
@@ -230,6 +263,11 @@ TEST(PlotSvg, MistakesAreNamed) {
                 svg(one_line({0, 1}, {0}));
               }),
               HasSubstr("series \"line\" has 2 x values but 1 y values"));
+  Plot band = one_line({0, 1}, {0, 1});
+  band.series[0].low = {0, 0};
+  EXPECT_THAT(testing::sentence_of<Error>([&] { svg(band); }), HasSubstr("has 0 high values but 2 y values"));
+  band.series[0].low = band.series[0].high = {0};
+  EXPECT_THAT(testing::sentence_of<Error>([&] { svg(band); }), HasSubstr("has 1 low values but 2 y values"));
   Plot plot = one_line({0, 1}, {0, 1});
   plot.y_min = 1, plot.y_max = 1;
   EXPECT_THAT(testing::sentence_of<Error>([&] { svg(plot); }), HasSubstr("the y range is 1 to 1"));
