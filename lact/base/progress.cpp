@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "lact/base/log.h"
@@ -27,11 +25,7 @@ double system_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-bool is_terminal(const std::ostream* out) {
-  const char* const kind = std::getenv("TERM");
-  const bool can_clear_lines = kind != nullptr && std::string_view(kind) != "dumb";
-  return out == &std::cerr && can_clear_lines && isatty(STDERR_FILENO) == 1;
-}
+bool is_terminal(const std::ostream* out) { return out == &std::cerr && can_rewrite_lines(STDERR_FILENO); }
 
 bool begins_character(char c) { return (c & 0xC0) != 0x80; }
 

@@ -14,16 +14,6 @@ namespace {
 
 using options::Json;
 
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const size_t colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
 double load_average() {
   double load = 0;
   std::ifstream("/proc/loadavg") >> load;
@@ -33,6 +23,16 @@ double load_average() {
 Json giga(const std::optional<double>& value) { return value ? Json(*value / 1e9) : Json(nullptr); }
 
 }  // namespace
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
 
 Machine measure_machine(bool brief) {
   Machine machine;

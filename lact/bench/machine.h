@@ -19,6 +19,9 @@ struct Machine {
   const char* peak_kind() const { return limits.pairs_pay() ? "bf16" : "f32"; }
 };
 
+/// What the system calls the processor; "unknown" where it does not say.
+std::string cpu_name();
+
 /// `brief`: bandwidths of small buffers.
 Machine measure_machine(bool brief);
 

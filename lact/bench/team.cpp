@@ -44,7 +44,7 @@ Team::Team(int64_t ranks, int64_t threads, bool quick) : logs_("") {
     LACT_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "[bench] no socket: {}",
                std::strerror(errno));
     fcntl(ends[1], F_SETFD, 0);  // the member keeps its end
-    parallel::RankCommand command = {
+    ProcessCommand command = {
         .program = "/proc/self/exe",
         .words = {"lact", "-q", "bench", kTeamMember, "--socket", std::to_string(ends[1]), "--threads",
                   std::to_string(threads)},
@@ -53,7 +53,7 @@ Team::Team(int64_t ranks, int64_t threads, bool quick) : logs_("") {
         .log = logs_.file(rank)};
     if (quick) command.words.push_back("--quick");
     command.variables.push_back("OMP_NUM_THREADS=" + std::to_string(threads));
-    members_.push_back({std::make_unique<parallel::RankProcess>(command), fdopen(ends[0], "r")});
+    members_.push_back({std::make_unique<StartedProcess>(command), fdopen(ends[0], "r")});
     close(ends[1]);
   }
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "lact/base/options.h"
+#include "lact/base/started_process.h"
 #include "lact/parallel/log_folder.h"
-#include "lact/parallel/rank_process.h"
 
 namespace lact::bench {
 
@@ -29,7 +29,7 @@ class Team {
 
  private:
   struct Member {
-    std::unique_ptr<parallel::RankProcess> process;
+    std::unique_ptr<StartedProcess> process;
     FILE* line = nullptr;  ///< a socket: a line of JSON there, a line back
   };
   static std::string send_to(const Member& member, const options::Json& request);

@@ -23,11 +23,12 @@ void add_mask(CLI::App& program, int& exit_code);
 void add_nvs(CLI::App& program, int& exit_code);
 void add_plan(CLI::App& program, int& exit_code);
 void add_report(CLI::App& program, int& exit_code);
+void add_reproduce(CLI::App& program, int& exit_code);
 void add_video(CLI::App& program, int& exit_code);
 
 inline std::vector<AddVerb> verbs() {
-  return {add_lm,   add_nvs,  add_video,  add_report, add_info,
-          add_plan, add_mask, add_launch, add_bench,  add_golden};
+  return {add_lm,   add_nvs,    add_video, add_report, add_info,     add_plan,
+          add_mask, add_launch, add_bench, add_golden, add_reproduce};
 }
 
 /// A group of verbs named without one of them prints what there is.

@@ -28,9 +28,9 @@ void clear_progress_line() {
 
 }  // namespace
 
-Job::Job(const std::vector<RankCommand>& commands, int64_t first_rank, double grace, SignalInbox& inbox)
+Job::Job(const std::vector<ProcessCommand>& commands, int64_t first_rank, double grace, SignalInbox& inbox)
     : known_ended_(commands.size(), false), first_rank_(first_rank), grace_(grace), inbox_(inbox) {
-  for (const RankCommand& command : commands) ranks_.push_back(std::make_unique<RankProcess>(command));
+  for (const ProcessCommand& command : commands) ranks_.push_back(std::make_unique<StartedProcess>(command));
   // What the terminal sent in the meantime has not reached those that did not exist yet.
   for (auto message : inbox_.wait(SignalInbox::Clock::now())) {
     message.from_terminal = false;
@@ -78,7 +78,7 @@ bool Job::stopped_as_asked(int exit_code) const {
 }
 
 void Job::report_failure(size_t index) const {
-  const RankProcess& rank = *ranks_[index];
+  const StartedProcess& rank = *ranks_[index];
   const int64_t number = first_rank_ + int64_t(index);
   const std::string words = rank.last_words();
   const auto running = std::count(known_ended_.begin(), known_ended_.end(), false);

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "lact/parallel/rank_process.h"
-#include "lact/parallel/signal_inbox.h"
+#include "lact/base/signal_inbox.h"
+#include "lact/base/started_process.h"
 
 namespace lact::parallel {
 
@@ -24,7 +24,7 @@ class Job {
 
   /// Starts a process for each command; the first has rank `first_rank`. The inbox has SIGCHLD and the
   /// signals to pass on; both must outlive the job. `grace`: seconds as in LaunchOptions.
-  Job(const std::vector<RankCommand>& commands, int64_t first_rank, double grace, SignalInbox& inbox);
+  Job(const std::vector<ProcessCommand>& commands, int64_t first_rank, double grace, SignalInbox& inbox);
 
   /// Waits for all of them.
   Outcome run();
@@ -40,7 +40,7 @@ class Job {
   void press_on();
   void send_to_all(int signal) const;
 
-  std::vector<std::unique_ptr<RankProcess>> ranks_;
+  std::vector<std::unique_ptr<StartedProcess>> ranks_;
   std::vector<bool> known_ended_;
   int64_t first_rank_;
   double grace_;

@@ -59,13 +59,13 @@ class Launcher {
   }
 
  private:
-  std::vector<RankCommand> commands(int64_t restart) const {
+  std::vector<ProcessCommand> commands(int64_t restart) const {
     Environment environment = {.world = options_.nodes * options_.processes,
                                .local_world = options_.processes,
                                .address = options_.address.empty() ? "127.0.0.1" : options_.address,
                                .port = options_.port == 0 ? free_port() : options_.port + restart};
-    RankCommand command = {.program = options_.program, .words = words_(restart)};
-    std::vector<RankCommand> commands;
+    ProcessCommand command = {.program = options_.program, .words = words_(restart)};
+    std::vector<ProcessCommand> commands;
     for (int64_t local = 0; local < options_.processes; ++local) {
       environment.local_rank = local;
       environment.rank = first_rank_ + local;

@@ -1,8 +1,6 @@
 #include "lact/train/run_folder.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,8 +9,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "lact/base/log.h"
 #include "lact/io/atomic_file.h"
+#include "lact/io/file_lock.h"
 
 namespace lact::train {
 
@@ -68,21 +66,7 @@ RunLock::RunLock(const std::string& folder) {
   fs::create_directories(folder, error);
   LACT_CHECK(!error, "{}: cannot be created: {}", folder, error.message());
   const std::string file = (fs::path(folder) / "run.lock").string();
-  descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  LACT_CHECK(descriptor_ >= 0, "{}: cannot be opened: {}", file, std::generic_category().message(errno));
-  int result = 0;
-  while ((result = flock(descriptor_, LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) {
-  }
-  if (result != 0) {
-    const int reason = errno;
-    if (reason == EWOULDBLOCK) {
-      close(descriptor_);
-      fail("{}: another process trains in this folder", folder);
-    }
-    // Some network file systems have no locks, and are used all the same.
-    log::warn("{}: cannot be locked ({}): let no other process train in this folder", folder,
-              std::generic_category().message(reason));
-  }
+  descriptor_ = io::open_locked(file, folder + ": another process trains in this folder");
   remove_leftovers(folder);
 }
 

@@ -23,7 +23,7 @@ set(folders base kernels parallel ops ttt nn mixers models io data train eval se
 
 # lact/base/ is a closed list: what is true of any program, and only that. A new file belongs almost always elsewhere.
 set(base_files data_folder error fnv format interrupt json_text log memory_use one_sentence options out_of_memory profile
-  progress random terminal threads version)
+  progress random signal_inbox started_process terminal threads version)
 
 set(failures 0)
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/lact/*.h ${ROOT}/lact/*.cpp)

@@ -249,7 +249,7 @@ TEST_F(LauncherOfShells, ATemporaryFolderIsKeptOnlyAfterAFailure) {
 TEST_F(LauncherOfShells, WhatCannotBeStartedIsOneSentence) {
   options_.program = "/no/such/program";
   EXPECT_EQ(lact::testing::sentence_of<Error>([&] { run("true"); }),
-            "[launch] /no/such/program cannot be started: No such file or directory");
+            "/no/such/program cannot be started: No such file or directory");
   options_.log_folder = "/dev/null/logs";
   EXPECT_THAT(lact::testing::sentence_of<Error>([&] { run("true"); }),
               HasSubstr("/dev/null/logs cannot be made"));

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace lact::parallel {
+namespace lact {
 
 /// While it lives, signals of this process do nothing but arrive here; afterwards they do again what they
 /// did. SIGHUP stays ignored where it is (nohup); SIGINT does not: shells ignore it for all that runs in the
@@ -36,4 +36,4 @@ class SignalInbox {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 
-}  // namespace lact::parallel
+}  // namespace lact

@@ -1,4 +1,4 @@
-// One process of those that a launcher has started.
+// A process that this one has started, watches over and outlives.
 #pragma once
 
 #include <sys/types.h>
@@ -7,26 +7,27 @@
 #include <string>
 #include <vector>
 
-namespace lact::parallel {
+namespace lact {
 
-struct RankCommand {
+struct ProcessCommand {
   std::string program;                      ///< a file; nothing is looked for in PATH
   std::vector<std::string> words;           ///< with the program's name as the first
   std::vector<std::string> variables = {};  ///< like "RANK=2", in addition to ours or in their place
   std::string log = {};                     ///< file that its stdout and stderr are appended to; "": ours
+  std::string output = {};                  ///< with a log: file for its stdout alone, begun anew
 };
 
 /// For one thread, which has to live as long: the kernel kills the process when that thread ends, however it
 /// ends, so that nothing is left running by itself.
-class RankProcess {
+class StartedProcess {
  public:
   /// Starts it. With a log it reads nothing; without one it has our stdin, stdout and stderr. It belongs to
   /// our process group, so that the terminal's Ctrl-C and Ctrl-Z reach it as they reach us.
-  explicit RankProcess(const RankCommand& command);
+  explicit StartedProcess(const ProcessCommand& command);
   /// One that still runs is killed.
-  ~RankProcess();
-  RankProcess(const RankProcess&) = delete;
-  RankProcess& operator=(const RankProcess&) = delete;
+  ~StartedProcess();
+  StartedProcess(const StartedProcess&) = delete;
+  StartedProcess& operator=(const StartedProcess&) = delete;
 
   /// Asks the system; true once and for all when the process is no more.
   bool has_ended();
@@ -49,4 +50,4 @@ class RankProcess {
   int status_ = 0;
 };
 
-}  // namespace lact::parallel
+}  // namespace lact

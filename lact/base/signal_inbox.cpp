@@ -1,4 +1,4 @@
-#include "lact/parallel/signal_inbox.h"
+#include "lact/base/signal_inbox.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 
 #include "lact/base/error.h"
 
-namespace lact::parallel {
+namespace lact {
 
 namespace {
 
@@ -33,7 +33,7 @@ int milliseconds_until(SignalInbox::Clock::time_point time) {
 }  // namespace
 
 SignalInbox::SignalInbox(const std::vector<int>& signals) {
-  LACT_CHECK(pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0, "[launch] a pipe cannot be made: {}",
+  LACT_CHECK(pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0, "a pipe cannot be made: {}",
              std::generic_category().message(errno));
   inbox_pipe = ends_[1];
   struct sigaction put = {};
@@ -67,4 +67,4 @@ std::vector<SignalInbox::Message> SignalInbox::wait(std::optional<Clock::time_po
   return messages;
 }
 
-}  // namespace lact::parallel
+}  // namespace lact

@@ -1,4 +1,4 @@
-#include "lact/parallel/rank_process.h"
+#include "lact/base/started_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "lact/base/error.h"
 #include "lact/base/format.h"
 
-namespace lact::parallel {
+namespace lact {
 
 namespace {
 
@@ -46,7 +46,7 @@ std::vector<char*> as_pointers(std::vector<std::string>& texts) {
 struct ChildStart {
   const char* program;
   char *const *words, *const *variables;
-  int log, nothing;  // descriptors, or -1
+  int log, output, nothing;  // descriptors, or -1
   pid_t parent;
   sigset_t signals;  // those that are blocked in the program
 
@@ -61,8 +61,8 @@ struct ChildStart {
       action.sa_handler = SIG_DFL;
       sigaction(signal, &action, nullptr);
     }
-    if (log >= 0 &&
-        (dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)) {
+    if (log >= 0 && (dup2(nothing, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+                     dup2(log, STDERR_FILENO) < 0)) {
       return errno;
     }
     sigprocmask(SIG_SETMASK, &signals, nullptr);
@@ -76,8 +76,7 @@ struct OpenedFile {
   int descriptor;
 
   OpenedFile(const std::string& path, int flags) : descriptor(open(path.c_str(), flags | O_CLOEXEC, 0666)) {
-    LACT_CHECK(descriptor >= 0, "[launch] {} cannot be opened: {}", path,
-               std::generic_category().message(errno));
+    LACT_CHECK(descriptor >= 0, "{} cannot be opened: {}", path, std::generic_category().message(errno));
   }
   ~OpenedFile() { close(descriptor); }
   OpenedFile(const OpenedFile&) = delete;
@@ -91,22 +90,27 @@ int64_t size_of(int descriptor) {
 
 }  // namespace
 
-RankProcess::RankProcess(const RankCommand& command) : log_(command.log) {
+StartedProcess::StartedProcess(const ProcessCommand& command) : log_(command.log) {
+  LACT_ASSERT(command.output.empty() || !command.log.empty());
   auto words = command.words, variables = with_our_variables(command.variables);
   const auto word_pointers = as_pointers(words), variable_pointers = as_pointers(variables);
   const OpenedFile nothing("/dev/null", O_RDONLY);
   const OpenedFile log(log_.empty() ? "/dev/null" : log_, O_WRONLY | O_APPEND | O_CREAT);
+  const std::string& output_file = command.output.empty() ? log_ : command.output;
+  const OpenedFile output(output_file.empty() ? "/dev/null" : output_file,
+                          O_WRONLY | O_CREAT | (command.output.empty() ? O_APPEND : O_TRUNC));
   log_begin_ = size_of(log.descriptor);
   ChildStart child = {.program = command.program.c_str(),
                       .words = word_pointers.data(),
                       .variables = variable_pointers.data(),
                       .log = log_.empty() ? -1 : log.descriptor,
+                      .output = output.descriptor,
                       .nothing = nothing.descriptor,
                       .parent = getpid(),
                       .signals = {}};
   // The child tells why it cannot start through a pipe that a successful start closes.
   int ends[2];
-  LACT_CHECK(pipe2(ends, O_CLOEXEC) == 0, "[launch] a pipe cannot be made: {}",
+  LACT_CHECK(pipe2(ends, O_CLOEXEC) == 0, "a pipe cannot be made: {}",
              std::generic_category().message(errno));
   // No handler of ours may run in the child: what arrives there before it starts is for the program.
   sigset_t all;
@@ -126,37 +130,37 @@ RankProcess::RankProcess(const RankCommand& command) : log_(command.log) {
   close(ends[0]);
   if (error == 0) return;
   if (process_ > 0) waitpid(process_, nullptr, 0);
-  fail("[launch] {} cannot be started: {}", command.program, std::generic_category().message(error));
+  fail("{} cannot be started: {}", command.program, std::generic_category().message(error));
 }
 
-RankProcess::~RankProcess() {
+StartedProcess::~StartedProcess() {
   if (ended_) return;
   send(SIGKILL);
   while (waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
   }
 }
 
-bool RankProcess::has_ended() {
+bool StartedProcess::has_ended() {
   if (!ended_) ended_ = waitpid(process_, &status_, WNOHANG) == process_;
   return ended_;
 }
 
-void RankProcess::send(int signal) const {
+void StartedProcess::send(int signal) const {
   if (!ended_) kill(process_, signal);
 }
 
-int RankProcess::exit_code() const {
+int StartedProcess::exit_code() const {
   LACT_ASSERT(ended_);
   return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);
 }
 
-std::string RankProcess::ending() const {
+std::string StartedProcess::ending() const {
   LACT_ASSERT(ended_);
   if (!WIFSIGNALED(status_)) return fmt::format("ended with exit code {}", WEXITSTATUS(status_));
   return fmt::format("was killed by signal {} ({})", WTERMSIG(status_), strsignal(WTERMSIG(status_)));
 }
 
-std::string RankProcess::last_words() const {
+std::string StartedProcess::last_words() const {
   if (log_.empty()) return "";
   const int log = open(log_.c_str(), O_RDONLY | O_CLOEXEC);
   if (log < 0) return "";  // somebody has removed it
@@ -168,4 +172,4 @@ std::string RankProcess::last_words() const {
   return last_line(text, kLongestLastWords);
 }
 
-}  // namespace lact::parallel
+}  // namespace lact
