@@ -3,12 +3,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "support/browser.h"
 #include "support/painted_scene.h"
 #include "support/places.h"
 #include "support/running_viewer.h"
@@ -17,20 +17,8 @@
 namespace lact::tasks::nvs {
 namespace {
 
-/// The first of the names that is a program here, or "".
-std::string program_among(std::initializer_list<const char*> names) {
-  for (const std::string name : names) {
-    if (std::system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0) return name;
-  }
-  return "";
-}
-
 TEST(ViewerBrowser, DragsScrollsAndClicksAreFollowedWithoutAComplaint) {
-  const std::string node = program_among({"node", "nodejs"});
-  const std::string browser = program_among({"chromium", "chromium-browser", "google-chrome"});
-  if (node.empty()) GTEST_SKIP() << "Node (Debian package nodejs) is not installed";
-  if (browser.empty()) GTEST_SKIP() << "Chromium (Debian package chromium) is not installed";
-
+  LACT_NEEDS_BROWSER();
   testing::PaintedScene scene;
   // As slow as a model: moving frames must be smaller than this one to be quick enough.
   scene.before_render = [](const data::Camera& camera) {
@@ -38,13 +26,12 @@ TEST(ViewerBrowser, DragsScrollsAndClicksAreFollowedWithoutAComplaint) {
   };
   std::optional<testing::RunningViewer> viewer(std::in_place, scene);
   const testing::TemporaryFolder folder;
-  // Screenshots can be kept to be looked at.
-  const char* chosen = std::getenv("LACT_SCREENSHOTS");
-  const std::string screenshots = chosen != nullptr ? chosen : folder / "screenshots";
+  const std::string screenshots = testing::screenshots_folder(folder / "screenshots");
   std::filesystem::create_directories(screenshots);
-  const std::string command = node + " '" + testing::source_folder() +
-                              "/tests/tasks/nvs/serving/browser/drive_viewer.mjs' " + browser + " " +
-                              viewer->url() + " '" + screenshots + "' 2>'" + folder / "err" + "'";
+  const std::string command = testing::node_program() + " '" + testing::source_folder() +
+                              "/tests/tasks/nvs/serving/browser/drive_viewer.mjs' " +
+                              testing::browser_program() + " " + viewer->url() + " '" + screenshots +
+                              "' 2>'" + folder / "err" + "'";
   ViewerOptions again;
   again.server.port = viewer->port();
   FILE* driver = popen(command.c_str(), "r");

@@ -36,7 +36,7 @@ TEST(ViewerPage, TheListOfPackagesNamesNoHost) {
   EXPECT_THAT(testing::read_file(kWeb + "package-lock.json"), Not(HasSubstr("\"resolved\"")));
 }
 
-TEST(ViewerPage, NpmBuildsTheCommittedPage) {
+TEST(ViewerPage, NpmBuildsTheCommittedPages) {
   if (std::system("command -v npm >/dev/null 2>&1") != 0) GTEST_SKIP() << "npm is not installed";
   const testing::TemporaryFolder folder;
   for (const char* name :
@@ -54,8 +54,10 @@ TEST(ViewerPage, NpmBuildsTheCommittedPage) {
     FAIL() << log;
   }
   ASSERT_EQ(run("npm run build"), 0) << testing::read_file(folder / "log");
-  EXPECT_EQ(testing::read_file(folder / "dist/viewer.html"), testing::read_file(kWeb + "dist/viewer.html"))
-      << "web/dist/viewer.html is not what web/src makes: run npm ci && npm run build in web/";
+  for (const std::string page : {"dist/viewer.html", "dist/report.html"}) {
+    EXPECT_EQ(testing::read_file(folder / page), testing::read_file(kWeb + page))
+        << "web/" << page << " is not what web/src makes: run npm ci && npm run build in web/";
+  }
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Browser, Page } from "./chromium.mjs";
+import { Browser, Page } from "../../../../support/chromium.mjs";
 
 const [program, url, folder] = process.argv.slice(2);
 const WIDTH = 1100;
