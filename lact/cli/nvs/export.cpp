@@ -8,6 +8,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/format.h"
+#include "lact/cli/model_export.h"
 #include "lact/cli/nvs/nvs.h"
 #include "lact/cli/outputs.h"
 #include "lact/io/gaussian_ply.h"
@@ -17,11 +18,7 @@ namespace lact::cli {
 
 namespace {
 
-struct NvsExportArguments {
-  std::string model, type = "bf16", output;
-};
-
-void export_gaussians(const CLI::App& verb, const NvsExportArguments& arguments) {
+void export_gaussians(const CLI::App& verb, const ModelExport& arguments) {
   LACT_CHECK(verb["--type"]->count() == 0, "{}: --type is for models, not for Gaussians", arguments.model);
   LACT_CHECK(io::has_ply_name(arguments.output),
              "{}: Gaussians are written to a file that ends with .ply, or .compressed.ply", arguments.output);
@@ -32,26 +29,18 @@ void export_gaussians(const CLI::App& verb, const NvsExportArguments& arguments)
                            format_bytes(double(std::filesystem::file_size(arguments.output))));
 }
 
-void export_model(const NvsExportArguments& arguments) {
-  namespace fs = std::filesystem;
-  LACT_CHECK(!fs::exists(fs::path(arguments.output) / "config.json"),
-             "{}: holds a model already, expected a new folder", arguments.output);
-  const auto model = models::load_nvs(arguments.model);
-  models::save_nvs(arguments.output, *model, arguments.type == "bf16" ? at::kBFloat16 : at::kFloat,
-                   models::read_nvs_training(arguments.model));
-  uintmax_t bytes = 0;
-  for (const auto& file : fs::directory_iterator(arguments.output)) bytes += file.file_size();
-  std::cout << fmt::format("{}: {} as {}\n", arguments.output, format_bytes(double(bytes)), arguments.type);
-}
-
-void run_nvs_export(const CLI::App& verb, const NvsExportArguments& arguments) {
-  io::has_ply_name(arguments.model) ? export_gaussians(verb, arguments) : export_model(arguments);
+void run_nvs_export(const CLI::App& verb, const ModelExport& arguments) {
+  if (io::has_ply_name(arguments.model)) return export_gaussians(verb, arguments);
+  export_model_folder(arguments, [&](c10::ScalarType type) {
+    models::save_nvs(arguments.output, *models::load_nvs(arguments.model), type,
+                     models::read_nvs_training(arguments.model));
+  });
 }
 
 }  // namespace
 
 void add_nvs_export(CLI::App& task) {
-  const auto arguments = std::make_shared<NvsExportArguments>();
+  const auto arguments = std::make_shared<ModelExport>();
   auto* verb = task.add_subcommand(
       "export", "Write a model's weights to a folder of their own, or Gaussians to another file");
   verb->footer(
@@ -68,9 +57,7 @@ void add_nvs_export(CLI::App& task) {
   verb->add_option("-o,--output", arguments->output, "Folder to write, of Gaussians a .ply file")
       ->check(output_folder_or_ply())
       ->required();
-  verb->add_option("--type", arguments->type, "Of a model's numbers: bf16 or f32")
-      ->check(CLI::IsMember({"bf16", "f32"}))
-      ->capture_default_str();
+  add_export_type(*verb, *arguments);
   verb->callback([arguments, verb] { run_nvs_export(*verb, *arguments); });
 }
 
