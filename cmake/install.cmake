@@ -14,7 +14,7 @@ endforeach()
 install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/configs FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY bench/peers/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/peers FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY weights/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/weights OPTIONAL FILES_MATCHING
-  PATTERN "*.json" PATTERN "*.safetensors")
+  PATTERN "*.json" PATTERN "*.safetensors" PATTERN "*.model")
 # The numbers that `lact golden` checks.
 install(DIRECTORY tests/golden/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lact/golden FILES_MATCHING
   PATTERN "*.json" PATTERN "*.safetensors" PATTERN "*.pt" PATTERN "*.ply")

@@ -1,6 +1,7 @@
 // `lact lm text`: the built-in text as a file, to read, to train a tokenizer on, or for other programs.
 #include <CLI/CLI.hpp>
 
+#include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/random.h"
 #include "lact/cli/fields.h"
@@ -10,6 +11,7 @@
 #include "lact/cli/verbs.h"
 #include "lact/data/text/recall_text.h"
 #include "lact/data/text/ruler_sequences.h"
+#include "lact/data/text/word_model.h"
 #include "lact/io/atomic_file.h"
 #include "lact/tasks/lm/training/run.h"
 
@@ -21,7 +23,7 @@ using options::Json;
 using tasks::lm::BuiltInText;
 
 struct TextArguments {
-  std::string output, name;
+  std::string output, tokenizer, name;
   BuiltInText text = BuiltInText::recall;
   data::RecallTextOptions recall;
   data::RulerTextOptions ruler;
@@ -41,11 +43,22 @@ Json document(const TextArguments& arguments, int64_t index) {
           {"answers", made.example.answers}};
 }
 
+void write_word_tokenizer(const TextArguments& arguments) {
+  const std::vector<std::string> words = data::recall_words(arguments.recall);
+  io::write_file_atomically(arguments.tokenizer,
+                            [&](io::FileWriter& file) { file.write(data::word_model(words)); });
+  log::info("wrote {}: {} words, a token each", arguments.tokenizer, words.size());
+}
+
 void write_text(const CLI::App& verb, TextArguments& arguments) {
   options::read(Json(arguments.name), arguments.text, "text");
   check_option_groups(verb, arguments.name);
   arguments.recall.check();
   arguments.ruler.check();
+  LACT_CHECK(!arguments.output.empty() || !arguments.tokenizer.empty(),
+             "[text] give --output, --tokenizer or both");
+  if (!arguments.tokenizer.empty()) write_word_tokenizer(arguments);
+  if (arguments.output.empty()) return;
   io::write_file_atomically(arguments.output, [&](io::FileWriter& file) {
     for (int64_t i = 0; i < arguments.documents; ++i) file.write(document(arguments, i).dump() + "\n");
   });
@@ -58,7 +71,9 @@ void add_lm_text(CLI::App& task) {
   const auto arguments = std::make_shared<TextArguments>();
   auto* verb = task.add_subcommand("text", "Write the built-in text to a file of JSON lines");
   verb->footer(
-      "Example: lact lm text ruler --documents 2000 -o needles.jsonl\n"
+      "Example: lact lm text recall -o valid.jsonl --tokenizer words.model\n"
+      "         lact lm train --config lm_recall --tokenizer words.model -o run\n"
+      "         lact lm text ruler --documents 2000 -o needles.jsonl\n"
       "         lact lm tokenizer train needles.jsonl -o needles.model --vocabulary-size 2048 "
       "--no-split-digits");
   verb->add_option("TEXT", arguments->name,
@@ -66,11 +81,14 @@ void add_lm_text(CLI::App& task) {
                    "keys and values that are kept for evaluation")
       ->required();
   verb->add_option("-o,--output", arguments->output, "File to write, .jsonl")
-      ->check(output_file())
-      ->required();
+      ->check(output_file_in_new_folder());
   add_number(*verb, "--documents", arguments->documents, "Documents", Limits{1, 1e7})->capture_default_str();
   add_number(*verb, "--words", arguments->words, "Words of a document", kTokens)->capture_default_str();
   add_number(*verb, "--seed", arguments->seed, "Seed of the text", kAny)->capture_default_str();
+  verb->add_option("--tokenizer", arguments->tokenizer,
+                   "Also write a tokenizer, a SentencePiece model that has each word as one token")
+      ->check(output_file_in_new_folder())
+      ->group("recall");
   add_fields(*verb, arguments->recall, "recall");
   add_fields(*verb, arguments->ruler, "ruler", {"shortest"});
   verb->get_option("--ruler-tasks")->delimiter(',')->allow_extra_args(false);

@@ -8,14 +8,15 @@
 namespace lact::cli {
 
 void add_lm_options(CLI::App& verb, LmArguments& arguments) {
-  verb.add_option("-m,--model", arguments.model, "Model folder")->required();
+  verb.add_option("-m,--model", arguments.model,
+                  "Model folder; by default the weights that come with the program");
   add_fields(verb, arguments.load);
 }
 
 tasks::lm::Loaded load_lm(const std::string& folder, const tasks::lm::LoadOptions& options,
                           bool with_fingerprint) {
   tasks::lm::Loaded loaded = tasks::lm::load(folder, options, with_fingerprint);
-  models::warn_of_unseen_tokens(loaded.model->config(), folder);
+  models::warn_of_unseen_tokens(loaded.model->config(), loaded.path);
   return loaded;
 }
 
@@ -31,6 +32,7 @@ void add_lm(CLI::App& program, int& exit_code) {
   add_lm_score(*task);
   add_lm_tokenizer(*task);
   add_lm_text(*task);
+  add_lm_export(*task);
   add_lm_demo(*task);
 }
 

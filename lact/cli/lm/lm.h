@@ -19,6 +19,7 @@ void add_lm_score(CLI::App& task);
 void add_lm_tokenizer(CLI::App& task);
 void add_lm_text(CLI::App& task);
 void add_lm_demo(CLI::App& task);
+void add_lm_export(CLI::App& task);
 
 /// Which model to run, and how.
 struct LmArguments {
@@ -28,7 +29,7 @@ struct LmArguments {
 /// --model and how it is loaded.
 void add_lm_options(CLI::App& verb, LmArguments& arguments);
 
-/// tasks::lm::load, and a warning of what such a model does not see.
+/// tasks::lm::load, the shipped weights where `folder` is "", and a warning of what such a model does not see.
 tasks::lm::Loaded load_lm(const std::string& folder, const tasks::lm::LoadOptions& options,
                           bool with_fingerprint = false);
 

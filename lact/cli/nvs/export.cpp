@@ -8,7 +8,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/format.h"
-#include "lact/cli/export_model.h"
+#include "lact/cli/model_export.h"
 #include "lact/cli/nvs/nvs.h"
 #include "lact/cli/outputs.h"
 #include "lact/io/gaussian_ply.h"
@@ -18,7 +18,7 @@ namespace lact::cli {
 
 namespace {
 
-void export_gaussians(const CLI::App& verb, const ExportArguments& arguments) {
+void export_gaussians(const CLI::App& verb, const ModelExport& arguments) {
   LACT_CHECK(verb["--type"]->count() == 0, "{}: --type is for models, not for Gaussians", arguments.model);
   LACT_CHECK(io::has_ply_name(arguments.output),
              "{}: Gaussians are written to a file that ends with .ply, or .compressed.ply", arguments.output);
@@ -29,22 +29,18 @@ void export_gaussians(const CLI::App& verb, const ExportArguments& arguments) {
                            format_bytes(double(std::filesystem::file_size(arguments.output))));
 }
 
-void export_model(const ExportArguments& arguments) {
-  check_export_is_new(arguments);
-  const auto model = models::load_nvs(arguments.model);
-  models::save_nvs(arguments.output, *model, arguments.scalar_type(),
-                   models::read_nvs_training(arguments.model));
-  print_exported(arguments);
-}
-
-void run_nvs_export(const CLI::App& verb, const ExportArguments& arguments) {
-  io::has_ply_name(arguments.model) ? export_gaussians(verb, arguments) : export_model(arguments);
+void run_nvs_export(const CLI::App& verb, const ModelExport& arguments) {
+  if (io::has_ply_name(arguments.model)) return export_gaussians(verb, arguments);
+  export_model_folder(arguments, [&](c10::ScalarType type) {
+    models::save_nvs(arguments.output, *models::load_nvs(arguments.model), type,
+                     models::read_nvs_training(arguments.model));
+  });
 }
 
 }  // namespace
 
 void add_nvs_export(CLI::App& task) {
-  const auto arguments = std::make_shared<ExportArguments>();
+  const auto arguments = std::make_shared<ModelExport>();
   auto* verb = task.add_subcommand(
       "export", "Write a model's weights to a folder of their own, or Gaussians to another file");
   verb->footer(

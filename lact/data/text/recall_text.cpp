@@ -97,6 +97,15 @@ RecallText recall_text(const RecallTextOptions& options, uint64_t seed, int64_t 
   return text;
 }
 
+std::vector<std::string> recall_words(const RecallTextOptions& options) {
+  options.check();
+  const Lexicon known = lexicon(options);
+  std::vector<std::string> words = {"note", "the", "."};
+  for (const auto& some : {known.names, known.things, known.adjectives, known.nouns})
+    words.insert(words.end(), some.begin(), some.end());
+  return words;
+}
+
 std::string recall_sample(const RecallTextOptions& options, uint64_t seed, int64_t words) {
   constexpr int64_t kWordsOfDocument = 400;
   std::string sample;
@@ -108,11 +117,7 @@ std::string recall_sample(const RecallTextOptions& options, uint64_t seed, int64
 
 RecallEncoder::RecallEncoder(const Tokenizer& tokenizer, const RecallTextOptions& options)
     : tokenizer_(tokenizer), options_(options) {
-  options.check();
-  const Lexicon known = lexicon(options);
-  for (const auto& words : {known.names, known.things, known.adjectives, known.nouns, {"note", "the", "."}}) {
-    for (const auto& word : words) tokens_[word] = tokenizer.encode_continuation(" " + word);
-  }
+  for (const auto& word : recall_words(options)) tokens_[word] = tokenizer.encode_continuation(" " + word);
 }
 
 RecallTokens RecallEncoder::document(uint64_t seed, int64_t length) const {

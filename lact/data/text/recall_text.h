@@ -54,6 +54,9 @@ struct RecallText {
 /// A document of at least `words` words. Questions choose evenly among the facts told so far.
 RecallText recall_text(const RecallTextOptions& options, uint64_t seed, int64_t words);
 
+/// Every word that such a text may hold, each once.
+std::vector<std::string> recall_words(const RecallTextOptions& options);
+
 /// Text for training a tokenizer: every word occurs often.
 std::string recall_sample(const RecallTextOptions& options, uint64_t seed, int64_t words);
 

@@ -85,19 +85,25 @@ LmForInference load_lm_for_inference(const std::string& folder, ops::WeightForma
   return loaded;
 }
 
-void save_lm_config(const std::string& folder, const LmConfig& config) {
+void save_lm_config(const std::string& folder, const LmConfig& config, at::ScalarType type) {
   const auto theirs = to_authors(config);
   if (!theirs) return write_config_file(folder, kOurs, options::write(config));
-  Json json = {{"architectures", {"LaCTForCausalLM"}}, {"model_type", kAuthors}, {"torch_dtype", "float32"}};
+  Json json = {{"architectures", {"LaCTForCausalLM"}},
+               {"model_type", kAuthors},
+               {"torch_dtype", type == at::kBFloat16 ? "bfloat16" : "float32"}};
   const Json fields = options::write(*theirs);
   for (const auto& [key, value] : fields.items()) json[key] = value;
   write_config_file(folder, json);
 }
 
-void save_lm(const std::string& folder, const LanguageModel& model) {
+void save_lm(const std::string& folder, const LanguageModel& model, at::ScalarType type) {
+  LACT_CHECK(type == at::kFloat || type == at::kBFloat16,
+             "{}: weights are saved as float32 or bfloat16, not as {}", folder, toString(type));
   LACT_CHECK(!model.is_compressed(), "{}: a model with compressed weights cannot be saved", folder);
-  save_lm_config(folder, model.config());
-  io::write_tensor_folder(folder, export_foreign(model, names_for(model.config(), model)));
+  save_lm_config(folder, model.config(), type);
+  auto tensors = export_foreign(model, names_for(model.config(), model));
+  for (auto& [name, tensor] : tensors) tensor = tensor.to(type);
+  io::write_tensor_folder(folder, tensors);
 }
 
 std::string fingerprint(const LanguageModel& model) {

@@ -40,8 +40,9 @@ LmForInference load_lm_for_inference(const std::string& folder, ops::WeightForma
 
 /// Creates the folder if it is missing. Not for a model with compressed weights. The config is written first,
 /// the tensors replace older ones atomically.
-void save_lm(const std::string& folder, const LanguageModel& model);
-void save_lm_config(const std::string& folder, const LmConfig& config);
+/// Weights are float32 or bfloat16.
+void save_lm(const std::string& folder, const LanguageModel& model, at::ScalarType type = at::kFloat);
+void save_lm_config(const std::string& folder, const LmConfig& config, at::ScalarType type = at::kFloat);
 
 /// 16 hexadecimal digits that differ when any weight or size differs. Taken before weights are compressed, or
 /// by load_lm_for_inference: the model is then still the same one.

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "lact/base/data_folder.h"
 #include "lact/base/error.h"
 #include "lact/base/log.h"
 #include "lact/base/options.h"
@@ -25,7 +26,9 @@ ops::CacheFormat cache_for(ops::CacheFormat cache, ops::WeightFormat weights) {
 
 }  // namespace
 
-Loaded load(const std::string& folder, const LoadOptions& options, bool with_fingerprint) {
+std::string shipped_weights() { return find_data_folder({"weights/lm", "weights/lm", "config.json"}); }
+
+Loaded load(const std::string& folder_or_none, const LoadOptions& options, bool with_fingerprint) {
   const at::Device device = ops::compute_device();
   const auto weights = device.is_cpu() || options.weights != ops::WeightFormat::automatic
                            ? options.weights
@@ -33,9 +36,14 @@ Loaded load(const std::string& folder, const LoadOptions& options, bool with_fin
   LACT_CHECK(device.is_cpu() || weights == ops::WeightFormat::f32,
              "[lm] weights as {} are for the processor, expected f32 on {}", options::word_of(weights),
              device.str());
+  const std::string folder = folder_or_none.empty() ? shipped_weights() : folder_or_none;
+  LACT_CHECK(!folder.empty(),
+             "no weights come with this build (weights/lm was not found); --model names a model folder, and "
+             "lact lm train makes one");
   // Small things first: what is wrong with them is known before gigabytes are read.
   const models::LmConfig config = models::read_lm_config(folder);
   Loaded loaded;
+  loaded.path = folder;
   loaded.tokenizer = tokenizer_for(folder, options.tokenizer);
   LACT_CHECK(loaded.tokenizer->vocabulary_size() <= config.vocabulary_size,
              "{}: the tokenizer ({}) has {} tokens but the model's vocabulary is {}", folder,

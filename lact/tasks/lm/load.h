@@ -32,6 +32,7 @@ struct LoadOptions {
 };
 
 struct Loaded {
+  std::string path;  ///< the folder
   std::shared_ptr<models::LanguageModel> model;
   std::shared_ptr<data::Tokenizer> tokenizer;
   ops::WeightFormat weights = ops::WeightFormat::f32;  ///< how they are kept; never `automatic`
@@ -39,9 +40,12 @@ struct Loaded {
   double weight_error = 0;  ///< |compressed - weights| / |weights|
 };
 
-/// The tokenizer is the folder's tokenizer.model, or bytes if it holds none. Throws a sentence if the
-/// tokenizer does not fit the vocabulary. Memory files need the fingerprint; who has none of them saves a
-/// pass over the weights without it.
+/// The weights that come with the program; "" where there are none.
+std::string shipped_weights();
+
+/// "": the shipped weights. The tokenizer is the folder's tokenizer.model, or bytes if it holds none. Throws
+/// a sentence if the tokenizer does not fit the vocabulary. Memory files need the fingerprint; who has none
+/// of them saves a pass over the weights without it.
 Loaded load(const std::string& folder, const LoadOptions& options = {}, bool with_fingerprint = true);
 
 }  // namespace lact::tasks::lm

@@ -1,0 +1,89 @@
+#include "lact/reproduce/text/contender.h"
+
+#include <algorithm>
+
+namespace lact::reproduce::text {
+
+namespace {
+
+Words set(const std::vector<std::string>& assignments) {
+  Words words;
+  for (const auto& assignment : assignments) {
+    words.push_back("--set");
+    words.push_back(assignment);
+  }
+  return words;
+}
+
+}  // namespace
+
+Contender window_only() { return {"window", "window only", set({"mixer=window"}), 0.5}; }
+
+Contender full_attention() { return {"full", "full attention", set({"mixer=full"}), 0.6}; }
+
+Contender gla() { return {"gla", "GLA + window", set({"mixer=gla", "layer.gla.num_heads=1"}), 0.8}; }
+
+Contender deltanet() {
+  return {"deltanet", "DeltaNet + window", set({"mixer=deltanet", "layer.deltanet.num_heads=1"}), 0.8};
+}
+
+Contender lact_gd() {
+  return {"gd", "LaCT, gradient descent",
+          set({"layer.memory.update.muon=false", "layer.memory.update.momentum=false"}), 0.8};
+}
+
+Contender lact_momentum() {
+  return {"momentum", "LaCT, momentum", set({"layer.memory.update.muon=false"}), 0.8};
+}
+
+Contender lact_muon() { return {"muon", "LaCT, Muon", {}, 1}; }
+
+Contender lact_heads(int num_heads) {
+  if (num_heads == 1) return lact_muon();
+  const std::string count = std::to_string(num_heads);
+  return {"muon_heads" + count, "LaCT, Muon, " + count + " heads", set({"layer.memory.num_heads=" + count}),
+          1};
+}
+
+Contender linear_muon() {
+  return {"linear_muon", "linear fast weight, Muon", set({"layer.memory.network=linear"}), 0.7};
+}
+
+Contender linear_gd() {
+  return {"linear_gd", "linear fast weight, gradient descent",
+          set({"layer.memory.network=linear", "layer.memory.update.muon=false",
+               "layer.memory.update.momentum=false"}),
+          0.6};
+}
+
+Contender lact_variant(const std::string& id, const std::string& name, const Words& update_fields,
+                       double slowness) {
+  Words assignments;
+  for (const auto& field : update_fields) assignments.push_back("layer.memory.update." + field);
+  return {"muon_" + id, name, set(assignments), slowness};
+}
+
+Setting::Setting(const Plan& plan)
+    : steps(plan.by_budget({2, 1000, 4000, 6000})),
+      sweep_steps(plan.by_budget({0, 250, 1000, 1500})),
+      seeds(plan.smoke() ? 1 : plan.seeds),
+      batch(plan.by_budget({1, 8, 8, 8})),
+      length(plan.by_budget({64, 256, 256, 256})),
+      window(plan.by_budget({16, 32, 32, 32})),
+      valid_length(plan.by_budget({64, 512, 512, 512})),
+      documents(plan.by_budget({1, 32, 64, 64})) {
+  if (plan.smoke()) {
+    rates = {"0.01"};
+  } else {
+    rates = {"0.003", "0.006", "0.012"};
+  }
+}
+
+Words Setting::text() const { return {"--names", "32", "--things", "16", "--facts", "24"}; }
+
+Words Setting::model() const {
+  const std::string tokens = std::to_string(window);
+  return set({"num_layers=1", "window_size=" + tokens, "chunk_size=" + tokens});
+}
+
+}  // namespace lact::reproduce::text

@@ -1,0 +1,52 @@
+// The models that the text experiments compare: all are trained on the same generated text, in which names
+// and things are bound anew in each document, and differ in the words that `change` adds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lact/reproduce/plan.h"
+#include "lact/reproduce/step.h"
+
+namespace lact::reproduce::text {
+
+struct Contender {
+  std::string id;       ///< part of the ids of its steps
+  std::string name;     ///< in legends and tables
+  Words change;         ///< --set NAME=VALUE ...
+  double slowness = 1;  ///< of its training, compared with LaCT with Muon
+};
+
+// What remembers: nothing, everything, a linear recurrence of every token, fast weights.
+Contender window_only();
+Contender full_attention();
+Contender gla();
+Contender deltanet();
+// LaCT with one head of the whole width, by the optimizer of the fast weights.
+Contender lact_gd();
+Contender lact_momentum();
+Contender lact_muon();
+/// LaCT with Muon and more, narrower heads: a smaller state. One head is lact_muon.
+Contender lact_heads(int num_heads);
+/// f(x) = W x instead of SwiGLU, one head.
+Contender linear_muon();
+Contender linear_gd();
+/// LaCT with Muon and other words of its update rule.
+Contender lact_variant(const std::string& id, const std::string& name, const Words& update_fields,
+                       double slowness = 1);
+
+/// How long, on what and with which rates the models of a budget are trained.
+struct Setting {
+  explicit Setting(const Plan& plan);
+
+  int64_t steps, sweep_steps, seeds;
+  int64_t batch, length;            ///< sequences and tokens of a training step
+  int64_t window;                   ///< and chunk
+  int64_t valid_length, documents;  ///< of the text that is measured on
+  std::vector<std::string> rates;   ///< the grid that every contender is tuned over; one: not tuned
+
+  Words text() const;   ///< the generated text
+  Words model() const;  ///< what all contenders have in common
+};
+
+}  // namespace lact::reproduce::text
