@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "lact/base/error.h"
+#include "lact/base/fnv.h"
 #include "lact/base/random.h"
 #include "lact/data/text/ruler.h"
 #include "lact/data/text/sentences.h"
@@ -191,9 +192,9 @@ std::string essay_context(const Material& material, const std::vector<std::strin
 
 bool is_kept_for_evaluation(std::string_view key_or_value) {
   constexpr uint64_t kOneIn = 4;
-  uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
-  for (const char c : key_or_value) hash = (hash ^ uint8_t(c)) * 0x100000001B3u;
-  return mix(hash, 0) % kOneIn == 0;
+  Fnv1a hash;
+  hash.update(key_or_value);
+  return mix(hash.value(), 0) % kOneIn == 0;
 }
 
 std::string Example::completion() const {

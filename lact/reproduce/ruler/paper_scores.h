@@ -1,13 +1,19 @@
-// What the paper prints in its tables of RULER: averages of three tasks in per cent, at 4, 8, 16 and 32
-// thousand tokens.
+// What the paper prints in its tables of RULER, in per cent.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "lact/reproduce/section.h"
+
 namespace lact::reproduce::ruler {
 
-std::vector<std::string> paper_single_needles();
-std::vector<std::string> paper_several_needles();
+enum class Needles { single, several };
+
+/// The whole table.
+Table paper_table(Needles needles);
+
+/// The averages of the 3B models, a sentence each.
+std::vector<std::string> paper_averages(Needles needles);
 
 }  // namespace lact::reproduce::ruler

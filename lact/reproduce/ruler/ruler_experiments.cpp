@@ -23,7 +23,7 @@ struct TaskName {
 struct TableOf {
   std::string id, title, claim;
   std::vector<TaskName> tasks;
-  std::vector<std::string> paper;
+  Needles needles;
 };
 
 std::vector<std::string> names(const std::vector<TaskName>& tasks) {
@@ -163,12 +163,13 @@ std::vector<std::string> notes(const Results& results, const Size& size) {
 Section section(const Results& results, const Size& size, const TableOf& about) {
   Section made;
   made.claim = about.claim;
-  made.paper = about.paper;
+  made.paper = paper_averages(about.needles);
   made.findings = findings(results, size, about);
   made.charts.push_back(chart(results, size, "Average of " + about.title, names(about.tasks)));
   for (const auto& task : about.tasks)
     made.charts.push_back(chart(results, size, task.short_name, {task.name}));
   made.tables.push_back(score_table(results, size, about));
+  made.tables.push_back(paper_table(about.needles));
   made.tables.push_back(rate_table(results, size));
   made.notes = notes(results, size);
   return made;
@@ -190,7 +191,7 @@ std::vector<Experiment> ruler_experiments(const Plan& plan) {
            "LaCT finds a single needle more often than GLA and DeltaNet, and with Muon more "
            "often than with momentum.",
            {{"niah_single_1", "S-NIAH-1"}, {"niah_single_2", "S-NIAH-2"}, {"niah_single_3", "S-NIAH-3"}},
-           paper_single_needles()}),
+           Needles::single}),
       experiment(
           plan,
           {"tab_ruler_multi",
@@ -198,7 +199,7 @@ std::vector<Experiment> ruler_experiments(const Plan& plan) {
            "LaCT tells several needles apart better than GLA and DeltaNet, and with Muon "
            "better than with momentum at longer lengths.",
            {{"niah_multikey_1", "MK-NIAH"}, {"niah_multiquery", "MQ-NIAH"}, {"niah_multivalue", "MV-NIAH"}},
-           paper_several_needles()})};
+           Needles::several})};
 }
 
 }  // namespace lact::reproduce

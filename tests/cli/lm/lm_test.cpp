@@ -297,6 +297,42 @@ TEST_F(LmProgram, EvaluatesLossRecallAndRuler) {
   expect_mistake("lm eval -m " + lm, "--data is missing");
 }
 
+TEST_F(LmProgram, TrainsOnNeedlesAndWritesTheBuiltInText) {
+  const auto trained = run_program("lm train" + kTiny +
+                                   "--length 700 --text ruler --ruler-tasks S-NIAH-1,S-NIAH-2 --answers-only "
+                                   "--steps 1 --valid-sequences 1 -o " +
+                                   quoted("needles"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  expect_mistake("lm train" + kTiny + "--text ruler --ruler-tasks S-NIAH-1,XY -o " + quoted("x"),
+                 "there is no task XY");
+  expect_mistake("lm train" + kTiny + "--text ruler --names 4 -o " + quoted("x"),
+                 "--names is for Built-in text: recall");
+  expect_mistake("lm train" + kTiny + "--shortest 4 -o " + quoted("x"),
+                 "--shortest is for Built-in text: ruler");
+  expect_mistake("lm train" + kTiny + "--text rulers -o " + quoted("x"), "expected one of recall, ruler");
+  write_file(path("book.txt"), text_of(4000));
+  expect_mistake("lm train" + kTiny + "--data " + quoted("book.txt") + " --text ruler -o " + quoted("x"),
+                 "means nothing for Text files");
+
+  ASSERT_EQ(run_program("lm text ruler --documents 3 --words 200 -o " + quoted("needles.jsonl")).exit_code,
+            0);
+  std::ifstream lines(path("needles.jsonl"));
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto json = nlohmann::json::parse(line);
+    EXPECT_THAT(json["text"].get<std::string>(), ::testing::StartsWith(json["prompt"].get<std::string>()));
+    EXPECT_FALSE(json["answers"].empty());
+  }
+  EXPECT_EQ(count, 3);
+  ASSERT_EQ(
+      run_program("lm text recall --documents 2 --names 8 --facts 4 -o " + quoted("recall.jsonl")).exit_code,
+      0);
+  EXPECT_THAT(read_file(path("recall.jsonl")), ::testing::HasSubstr("note "));
+  expect_mistake("lm text recall --ruler-tasks S-NIAH-1 -o " + quoted("x.jsonl"),
+                 "--ruler-tasks is for ruler");
+  expect_mistake("lm text novels -o " + quoted("x.jsonl"), "expected one of recall, ruler");
+}
+
 TEST_F(LmProgram, TokensThatNobodySeesAreAWarningWhereAModelIsTrainedOrLoaded) {
   const auto warned = ::testing::HasSubstr("window_size 8 is smaller than chunk_size 32: up to 24 tokens");
   const auto trained = run_program("lm train" + kTiny + "--set window_size=8 --steps 1 -o " + quoted("gap"));

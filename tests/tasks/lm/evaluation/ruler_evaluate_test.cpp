@@ -10,6 +10,10 @@
 namespace lact::tasks::lm::ruler {
 namespace {
 
+using data::ruler::make_examples;
+using data::ruler::material;
+using data::ruler::task;
+
 TEST(RulerEvaluate, AsksTheModelForEveryExampleAndSortsThemByDepth) {
   Loaded lm;
   lm.model = lact::testing::make_lm(lact::testing::tiny_lm(/*chunk=*/64, /*window=*/64));

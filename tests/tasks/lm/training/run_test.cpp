@@ -113,11 +113,75 @@ TEST_F(LmSourcesOfDocuments, PackedDocumentsHaveTheLossOfDocumentsApart) {
   EXPECT_GT(std::abs(across.loss(2).item<double>() - found), 1e-3);
 }
 
+TEST(LmTrainingTask, LossOfAnswersIsTheirMean) {
+  for (const BuiltInText text : {BuiltInText::recall, BuiltInText::ruler}) {
+    for (const bool pack : {false, true}) {
+      if (pack && text == BuiltInText::recall) continue;
+      DataOptions options;
+      options.text = text;
+      options.ruler = {.ruler_tasks = {"S-NIAH-1"}, .shortest = 500};
+      const Sources sources = open_sources(options, 1);
+      models::LmConfig config = models::lm_tiny();
+      config.vocabulary_size = sources.tokenizer->vocabulary_size();
+      config.num_layers = 1;
+      config.model_dim = 48, config.feed_forward.hidden_dim = 48, config.layer.attention.num_heads = 2;
+      config.chunk_size = 32, config.window_size = 32;
+      at::manual_seed(1);
+      const auto model = std::make_shared<models::LanguageModel>(config);
+      const int64_t length = text == BuiltInText::recall ? 200 : 1100;
+      Batches batches = {.batch = 2, .length = length, .valid_sequences = 1};
+      batches.answers_only = true;
+      batches.pack_documents = pack;
+      at::NoGradGuard no_grad;
+      double sum = 0;
+      int64_t count = 0;
+      for (int64_t row = 2; row < 4; ++row) {
+        const at::Tensor ids = at::empty({1, length + 1}, at::kLong);
+        sources.train->sequence(row, length + 1, ids.data_ptr<int64_t>());
+        std::vector<int64_t> begins = {0};
+        if (pack)
+          for (const int64_t begin : sources.train->document_begins(row, length + 1)) begins.push_back(begin);
+        begins.push_back(length + 1);
+        for (size_t i = 0; i + 1 < begins.size(); ++i) {
+          const int64_t from = begins[i], inputs = begins[i + 1] - from - 1;
+          if (inputs < 1) continue;
+          const at::Tensor losses = models::next_token_losses(
+              *model, model->hidden(ids.narrow(1, from, inputs)), ids.narrow(1, from + 1, inputs));
+          for (const auto [begin, end] : sources.train->answers(row, length + 1)) {
+            for (int64_t place = begin; place < end; ++place) {
+              if (place <= from || place > from + inputs) continue;
+              sum += losses[0][place - 1 - from].item<double>();
+              ++count;
+            }
+          }
+        }
+      }
+      ASSERT_GT(count, 10);
+      TrainingTask task(model, sources, batches);
+      EXPECT_NEAR(task.loss(1).item<double>(), sum / double(count), 1e-4) << pack;
+      batches.answers_only = false;
+      EXPECT_GT(std::abs(TrainingTask(model, sources, batches).loss(1).item<double>() - sum / double(count)),
+                1e-4);
+    }
+  }
+}
+
+TEST(LmRun, AnswersOnlyNeedsTheBuiltInText) {
+  lm::Run run;
+  run.model = models::lm_tiny();
+  run.batches.answers_only = true;
+  run.check();
+  run.data.data = {"books"};
+  EXPECT_SENTENCE(run.check(), "--answers-only is for the built-in text");
+}
+
 TEST(LmRun, PackingNeedsDocuments) {
   lm::Run run;
   run.model = models::lm_tiny();
   run.batches.pack_documents = true;
-  EXPECT_SENTENCE(run.check(), "--pack-documents needs --data");
+  EXPECT_SENTENCE(run.check(), "--pack-documents needs --data or --text ruler");
+  run.data.text = BuiltInText::ruler;
+  run.check();
 }
 
 TEST(LmDataOptions, ThoseOfAnEarlierRunHaveNoFormat) {
