@@ -81,6 +81,7 @@ const std::vector<Preset>& presets() {
       {"nvs_mamba2", "Mamba-2 in both directions over the input views", make<nvs_mamba2>},
       {"nvs_long_lrm", "Long-LRM: Gaussians by Mamba-2 blocks and attention", make<nvs_long_lrm>},
       {"nvs_long_lrm_tiny", "the same, trains on a processor", make<nvs_long_lrm_tiny>},
+      {"video_recall", "learns within minutes what comes back in tiny clips", make<video_recall>},
       {"video_tiny", "trains on a processor", make<video_tiny>},
       {"video_small", "clips of 256 x 256 pixels", make<video_small>},
       {"video_1_3b", "Wan 2.1 1.3B with LaCT", make<video_1_3b>},

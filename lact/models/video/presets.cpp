@@ -41,6 +41,19 @@ VideoConfig video_tiny() {
   return config;
 }
 
+VideoConfig video_recall() {
+  VideoConfig config = video_tiny();
+  config.model_dim = config.text_dim = 64;
+  config.num_layers = 2;
+  config.feed_forward.hidden_dim = 256;
+  config.text_length = 16;
+  // More channels than the 48 numbers of a patch, so that noise and thoughts have room.
+  config.patch = {1, 4, 4};
+  config.chunk_frames = 1;
+  config.latent_height = config.latent_width = 16;
+  return config;
+}
+
 VideoConfig video_small() {
   VideoConfig config =
       sized({.model_dim = 512, .num_layers = 8, .num_heads = 8, .memory_heads = 1, .hidden_dim = 2048});

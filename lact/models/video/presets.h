@@ -5,7 +5,9 @@
 
 namespace lact::models {
 
-VideoConfig video_tiny();   ///< 4 blocks of 96 on pixels, 64 tokens per chunk: trains on one core
+VideoConfig video_tiny();  ///< 4 blocks of 96 on pixels, 64 tokens per chunk: trains on one core
+VideoConfig
+video_recall();  ///< 2 blocks of 64 on frames of 16 x 16 pixels: learns within minutes what came back
 VideoConfig video_small();  ///< 8 blocks of 512 on latents of 32 x 32
 VideoConfig video_1_3b();   ///< Wan 2.1 1.3B, 3 d² of state per block, as in the authors' YAML
 VideoConfig video_14b();    ///< Wan 2.1 14B, 0.75 d² of state per block

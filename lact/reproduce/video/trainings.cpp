@@ -47,6 +47,8 @@ Words train_words(const Plan& plan, const Contender& contender, const Sight& sig
                         rate,
                         "--warmup",
                         std::to_string(std::min<int64_t>(50, steps / 2)),
+                        "--new-rate",
+                        "5",
                         "--shift",
                         "3",
                         "--ema",
