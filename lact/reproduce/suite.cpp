@@ -10,6 +10,7 @@
 #include "lact/base/one_sentence.h"
 #include "lact/io/file_lock.h"
 #include "lact/reproduce/report.h"
+#include "lact/reproduce/step_words.h"
 #include "lact/reproduce/suite_show.h"
 
 namespace lact::reproduce {
@@ -63,13 +64,19 @@ Suite::Suite(std::vector<Experiment> chosen, const std::vector<Experiment>& all,
       statuses_(graph_.size()) {
   LACT_CHECK(options_.running.jobs >= 1, "[reproduce] {} jobs at a time, expected at least 1",
              options_.running.jobs);
-  for (size_t i = 0; i < experiments_.size(); ++i)
+  for (size_t i = 0; i < experiments_.size(); ++i) {
+    const std::string& id = experiments_[i].id;
+    LACT_CHECK(!id.empty() && std::all_of(id.begin(), id.end(), is_id_letter),
+               "[reproduce] an experiment is called \"{}\", expected letters, digits, '_', '-' and '.'", id);
+    for (size_t j = 0; j < i; ++j)
+      LACT_CHECK(experiments_[j].id != id, "[reproduce] two experiments are called {}", id);
     outcomes_.push_back({.id = experiments_[i].id,
                          .title = experiments_[i].title,
                          .done = 0,
                          .total = int64_t(graph_.steps_of(i).size()),
                          .failure = {},
                          .section = {}});
+  }
   options_.running.machine = options_.heading.machine;
 }
 
@@ -118,7 +125,10 @@ void Suite::make_section(size_t experiment) {
   Outcome& outcome = outcomes_[experiment];
   if (outcome.failure.empty()) {
     try {
-      outcome.section = experiments_[experiment].section(results_);
+      Section made = experiments_[experiment].section(results_);
+      made.id = outcome.id;
+      check_section(made, "section " + outcome.id);
+      outcome.section = std::move(made);
     } catch (const std::exception& error) {
       outcome.failure = one_sentence(error);
     }
