@@ -58,11 +58,11 @@ async function everyLineIsDrawn(when) {
   return pixels;
 }
 
-async function screenshot(name, height) {
-  const whole = height ?? (await page.evaluate("document.documentElement.scrollHeight"));
-  const width = await page.evaluate("innerWidth");
+/** All of the page. */
+async function screenshot(name) {
+  const [width, height] = await page.evaluate("[innerWidth, document.documentElement.scrollHeight]");
   const { data: bytes } = await page.send("Page.captureScreenshot", {
-    format: "png", captureBeyondViewport: true, clip: { x: 0, y: 0, width, height: whole, scale: 1 },
+    format: "png", captureBeyondViewport: true, clip: { x: 0, y: 0, width, height, scale: 1 },
   });
   writeFileSync(join(folder, `${name}.png`), Buffer.from(bytes, "base64"));
 }
@@ -97,28 +97,31 @@ async function textsAndBadges() {
   assert.ok(await page.evaluate(`[...document.images].every((image) => image.naturalWidth > 0)`), "every picture is shown");
 }
 
+const twoFrames = () =>
+  page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+
 /** Values appear under the pointer, and a click on a name hides its line. */
 async function chartsAnswer() {
   const first = await page.evaluate(`[...document.querySelectorAll(".chart")].findIndex((chart) => chart.querySelector("canvas"))`);
   if (first < 0) return;
   const chart = `document.querySelectorAll(".chart")[${first}]`;
   await page.mouse("mouseMoved", ...(await middle(`${chart}.querySelector(".u-over")`)));
-  const place = await page.evaluate(`${chart}.querySelector(".legend .place").textContent`);
+  const place = await page.evaluate(`${chart}.querySelector(".place").textContent`);
   assert.match(place, /^at [0-9.,−]+$/, "the place under the pointer is shown");
   const values = await page.evaluate(`[...${chart}.querySelectorAll(".legend .value")].map((value) => value.textContent)`);
   assert.ok(values.some((value) => /^[0-9.,−]+( ± [0-9.,]+)?$/.test(value)), `values are shown: ${values}`);
-  await screenshot("hover");
+  writeFileSync(join(folder, "hover.png"), await page.screenshot());
   await page.mouse("mouseMoved", 2, 2);
 
   const before = (await drawnColours())[first];
   const name = `${chart}.querySelector(".legend button")`;
   await page.click(...(await middle(name)));
   assert.equal(await page.evaluate(`${name}.ariaPressed`), "false");
-  await page.until("the line is hidden", `(() => true)()`);
+  await twoFrames();
   const hidden = (await drawnColours())[first];
   assert.ok(before[0] > 0 && hidden[0] === 0, "a click on a name hides its line");
   await page.click(...(await middle(name)));
-  await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+  await twoFrames();
   assert.ok((await drawnColours())[first][0] > 0, "another click shows it again");
   await page.mouse("mouseMoved", 2, 2);
   await page.evaluate("scrollTo(0, 0)");
@@ -153,6 +156,9 @@ async function main() {
   await page.until("paper's colours", `document.documentElement.dataset.theme === "light"`);
   assert.equal(await page.evaluate(`getComputedStyle(document.querySelector(".theme")).display`), "none");
   await everyLineIsDrawn("printed");
+  await page.resize(680, 960, 1); // the width of A4 between its margins
+  await twoFrames();
+  await screenshot("print");
   await page.send("Emulation.setEmulatedMedia", { media: "" });
 
   // The system's scheme counts where nobody has chosen.

@@ -91,7 +91,7 @@ function axesOf(chart: Chart, base: 2 | 10): uPlot.Axis[] {
   };
   const labels = (_: uPlot, splits: number[], __: number, ___: number, step: number) =>
     splits.map((value) => tickLabel(value, step, Math.max(...splits.map(Math.abs))));
-  const x: uPlot.Axis = { ...common, label: chart.x_label, grid: { stroke: styleValue("--grid-soft"), width: 1 }, values: labels };
+  const x: uPlot.Axis = { ...common, label: chart.x_label, size: 30, grid: { stroke: styleValue("--grid-soft"), width: 1 }, values: labels };
   if (chart.log_x) {
     x.splits = (plot, _, low, high) => logTicks(low, high, base, Math.floor(plot.width / 60));
     x.filter = (_, splits) => splits;
@@ -147,7 +147,7 @@ function optionsOf(chart: Chart, data: AlignedChart, places: Places, width: numb
     },
     axes: axesOf(chart, base),
     series: seriesOf(chart, data, places),
-    bands: places.bands.flatMap((band, i) => (band ? [{ series: band, fill: `${colourOf(i)}29` }] : [])),
+    bands: places.bands.flatMap((band, i) => (band ? [{ series: band, fill: colourOf(i) + styleValue("--band-opacity") }] : [])),
     cursor: {
       dataIdx: (plot, index, hovered) => (index === 0 ? hovered : nearestPoint(plot, index, hovered)),
       y: false,
@@ -165,13 +165,12 @@ function hoverPoint(_: uPlot, index: number, places: Places): HTMLElement {
   return dot;
 }
 
-/** Draws the chart into a new figure, again for every width and colour scheme. */
+/** A figure with the chart, which is drawn again for every width and colour scheme. */
 export function chartFigure(chart: Chart): HTMLElement {
   const data = aligned(chart);
-  const figure = element("figure", "chart", chart.title ? element("figcaption", "", chart.title) : null);
+  const caption = element("figcaption", "", element("span", "", chart.title));
   if (!data.lines.some((line) => line.count > 0)) {
-    figure.append(element("p", "empty", "No values."));
-    return figure;
+    return element("figure", "chart", caption, element("p", "empty", "No values."));
   }
   const places = placesOf(data);
   const columns = [data.x] as unknown[];
@@ -190,10 +189,11 @@ export function chartFigure(chart: Chart): HTMLElement {
     show(line);
     return !hidden.has(line);
   });
-  figure.append(area, legend.element);
+  caption.append(legend.place);
+  const figure = element("figure", "chart", caption, area, legend.element);
 
   const draw = () => {
-    const width = isPrinting() ? Math.min(PRINTED_WIDTH, area.clientWidth || PRINTED_WIDTH) : Math.floor(area.clientWidth);
+    const width = isPrinting() ? PRINTED_WIDTH : Math.floor(area.clientWidth);
     if (width <= 0) return;
     plot?.destroy();
     plot = new uPlot(optionsOf(chart, data, places, width, legend), columns as uPlot.AlignedData, area);

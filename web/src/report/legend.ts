@@ -17,7 +17,8 @@ function sample(line: number, dashed: boolean): HTMLElement {
 
 export class Legend {
   readonly element: HTMLElement;
-  #place = element("span", "place");
+  /** Says where along x the values are. */
+  readonly place = element("span", "place");
   #values: HTMLElement[] = [];
 
   /** `toggle` hides or shows a line and says whether it is shown now. */
@@ -32,7 +33,7 @@ export class Legend {
       this.#values.push(value);
       return button;
     });
-    this.element = element("div", "legend", ...buttons, this.#place);
+    this.element = element("div", "legend", ...buttons);
   }
 
   showValues(plot: uPlot, data: AlignedChart, series: number[]): void {
@@ -45,6 +46,6 @@ export class Legend {
       const spread = value != null && high != null ? ` ± ${shortNumber(Number((high - value).toPrecision(2)))}` : "";
       this.#values[i].textContent = value == null ? "" : shortNumber(value) + spread;
     });
-    this.#place.textContent = inside ? `at ${shortNumber(data.x[plot.cursor.idx!])}` : "";
+    this.place.textContent = inside ? `at ${shortNumber(data.x[plot.cursor.idx!])}` : "";
   }
 }
