@@ -222,7 +222,7 @@ void bench_mixers(Session& session) {
     bool checked = false;
     for (const int64_t tokens : sizes.lengths) {
       const auto wanted = [&](const char* pass) {
-        return session.wants(fmt::format("{} {} tokens {}", mixer.name, tokens, pass));
+        return session.wants(fmt::format("{} tokens {} {}", tokens, mixer.name, pass));
       };
       if (wanted(kForward)) measure_forward(session, mixer, problem, tokens);
       if (wanted(kTraining)) {

@@ -103,7 +103,7 @@ const std::vector<Area>& areas() {
        "(--block: with it);\n"
        "seconds of decoding are those of one token behind so many others. LaCT also with momentum alone and "
        "with plain\n"
-       "gradient descent. --shape knows passes, too: --shape 'lact gd 8192 tokens training step'.",
+       "gradient descent. --shape knows passes, too: --shape '8192 tokens lact gd training step'.",
        bench::bench_mixers, true, add_block_option},
       {"million", "One layer over 1,048,576 tokens in one chunk, forward and backward, with its memory",
        "Counted: as ttt, and the projections.", bench::bench_million},

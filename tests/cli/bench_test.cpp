@@ -37,8 +37,8 @@ TEST_P(BenchArea, QuickGivesRowsOfFiniteFigures) {
 
 INSTANTIATE_TEST_SUITE_P(All, BenchArea,
                          ::testing::Values("ttt", "newton-schulz", "attention", "recurrences", "splat", "lm",
-                                           "decode", "nvs", "video", "chunks", "mixers", "million", "plan",
-                                           "parallel", "profile"));
+                                           "decode", "nvs", "views", "video", "chunks", "states", "mixers",
+                                           "million", "plan", "parallel", "profile"));
 
 TEST(BenchVerb, MachinePrintsItsLimits) {
   const auto text = run_program("--threads 1 bench machine --quick").out;
@@ -63,8 +63,63 @@ TEST(BenchVerb, MixersAreDrawnAgainstTheLengthOfTheText) {
       run_program("--threads 1 bench mixers --quick --no-peers --repeats 1 -o '" + folder / "m.svg" + "'");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const std::string picture = lact::testing::read_file(folder / "m.svg");
-  for (const char* word : {"lact", "full", "window", "gla", "deltanet", "mamba2", "ttt"}) {
+  for (const char* word :
+       {"lact", "lact momentum", "lact gd", "full", "window", "gla", "deltanet", "mamba2", "ttt"}) {
     EXPECT_THAT(picture, HasSubstr(word)) << word;
+  }
+}
+
+nlohmann::json quick_rows(const std::string& words) {
+  const auto outcome =
+      run_program("--threads 1 -q bench " + words + " --quick --json --no-peers --repeats 1");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return nlohmann::json::parse(outcome.out).at("results");
+}
+
+TEST(BenchVerb, AShapeMayBeGivenRepeatedly) {
+  const auto rows =
+      quick_rows("mixers --shape '64 tokens full training' --shape '32 tokens lact gd training'");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].at("rule"), "lact gd");
+  EXPECT_EQ(rows[0].at("sizes").at("tokens"), 32);
+  EXPECT_EQ(rows[1].at("rule"), "full");
+  EXPECT_EQ(rows[1].at("sizes").at("tokens"), 64);
+  for (const auto& row : rows) EXPECT_EQ(row.at("pass"), "training step");
+}
+
+TEST(BenchVerb, ABlockHasAFeedForwardNetworkAroundItsLayer) {
+  const std::string words = "mixers --shape '32 tokens gla'";
+  const auto layer = quick_rows(words), block = quick_rows(words + " --block");
+  ASSERT_EQ(layer.size(), 3u);
+  ASSERT_EQ(block.size(), 3u);
+  // Two norms of 32, and three matrices of 32 x 256.
+  EXPECT_EQ(block[0].at("sizes").at("parameters").get<int>(),
+            layer[0].at("sizes").at("parameters").get<int>() + 2 * 32 + 3 * 32 * 256);
+  EXPECT_EQ(block[0].at("sizes").at("state"), layer[0].at("sizes").at("state"));
+}
+
+TEST(BenchVerb, StatesGrowWithTheWidthOfAHead) {
+  const auto rows = quick_rows("states --shape muon");
+  ASSERT_EQ(rows.size(), 3u);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].at("sizes").at("state"), 3 * 64 * (16 << i));  // three matrices: 3 d times the width
+    EXPECT_EQ(rows[i].at("sizes").at("chunk"), rows[i].at("sizes").at("tokens"));
+  }
+  EXPECT_EQ(quick_rows("states --shape /16").size(), 3u);
+}
+
+TEST(BenchVerb, ViewsOfAllThreeMixersAreReadAndRendered) {
+  const lact::testing::TemporaryFolder folder;
+  const auto rows = quick_rows("views -o '" + folder / "v.svg" + "'");
+  ASSERT_EQ(rows.size(), 3u * 3u * 2u);
+  for (const char* rule : {"lact", "full", "perceiver 16"}) {
+    int64_t views = 1;
+    for (const auto& row : rows) {
+      if (row.at("rule") == rule && row.at("pass") == "render")
+        EXPECT_EQ(row.at("sizes").at("views"), views *= 2);
+    }
+    EXPECT_EQ(views, 8) << rule;
+    EXPECT_THAT(lact::testing::read_file(folder / "v.svg"), HasSubstr(std::string(rule) + ", reading"));
   }
 }
 
@@ -96,10 +151,13 @@ TEST(BenchVerb, MistakesAreOneSentence) {
   expect_mistake("bench ttt --repeats 0", "--repeats");
   expect_mistake("bench ttt --output x.svg", "--output");
   expect_mistake("bench machine --shape 3", "--shape");
+  expect_mistake("bench ttt --block", "--block");
   expect_mistake("--reference bench ttt --quick", "--reference means nothing here");
   expect_mistake("bench ttt --quick --peers /nowhere", "/nowhere: there is no serve.py");
   expect_mistake("-q --threads 1 bench ttt --quick --no-peers --shape nothing",
                  "no shape of ttt contains \"nothing\"");
+  expect_mistake("-q --threads 1 bench ttt --quick --no-peers --shape nothing --shape never",
+                 "contains \"nothing\" or \"never\"");
 }
 
 }  // namespace
