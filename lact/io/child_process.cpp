@@ -1,6 +1,7 @@
 #include "lact/io/child_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -116,6 +117,11 @@ size_t ChildProcess::read(void* bytes, size_t count) {
     if (got > 0) filled += size_t(got);
   }
   return filled;
+}
+
+bool ChildProcess::has_output(std::chrono::milliseconds wait) const {
+  pollfd stream = {stream_, POLLIN, 0};
+  return poll(&stream, 1, int(wait.count())) > 0;
 }
 
 bool ChildProcess::finish() {

@@ -2,6 +2,7 @@
 // words, whatever they hold.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -34,6 +35,9 @@ class ChildProcess {
   bool write(const void* bytes, size_t count);
   /// Fills the buffer; fewer bytes only at the end of what the program writes.
   size_t read(void* bytes, size_t count);
+
+  /// Whether there is something to read, or the end of it; waits so long for it.
+  bool has_output(std::chrono::milliseconds wait) const;
 
   /// Ends the stream and waits for the program. True if it says that all went well.
   bool finish();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "lact/cli/lm/eval.h"
-#include "lact/tasks/lm/training/run.h"
 
 namespace lact::cli {
 
@@ -12,20 +11,29 @@ struct DemoSample {
   std::map<std::string, std::string> written;  ///< by model
 };
 
+/// One training, by a command that a user could type.
 struct DemoRun {
   std::string name, folder;
-  tasks::lm::Run run;
-  train::TrainResult outcome;
+  std::vector<std::string> words;  ///< behind `lact`
+  int64_t steps = 0;
+  double seconds = 0, loss = 0, valid_loss = 0;
 };
 
 struct DemoResult {
   data::RecallTextOptions text;
-  std::vector<DemoRun> runs;
+  int64_t window = 0, chunk = 0;  ///< of the models with fast weights
+  bool convolution = false;       ///< on q, k, v
+  std::vector<DemoRun> runs;      ///< LaCT with Muon first
+  std::vector<int64_t> parameters;
   std::vector<tasks::lm::Recall> recalls;
   std::vector<tasks::lm::PositionLoss> losses;
   DemoSample sample;
   double seconds = 0;
 };
+
+/// Runs the commands, as many side by side as there are cores: at this size single threads do more work than
+/// teams. Fills in what they report; the first that fails ends all, with what it said.
+void train_demo(std::vector<DemoRun>& runs, int64_t steps);
 
 /// A table and charts for the terminal.
 std::string demo_text(const DemoResult& result);

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/ranges.h>
+
 #include "lact/base/format.h"
 #include "lact/base/json_text.h"
 #include "lact/base/terminal.h"
@@ -16,8 +18,8 @@ using options::Json;
 
 namespace {
 
-/// Distances from here on are far: four windows.
-int64_t far_from(const DemoResult& result) { return 4 * result.runs[0].run.model.window_size; }
+/// Distances from here on are far: nothing of them is left in the window, nor in a chunk that is not written.
+int64_t far_from(const DemoResult& result) { return 2 * result.window; }
 
 std::vector<std::vector<std::string>> recall_rows(const DemoResult& result) {
   std::vector<std::vector<std::string>> rows;
@@ -29,7 +31,7 @@ std::vector<std::vector<std::string>> recall_rows(const DemoResult& result) {
       row.push_back(fmt::format("{:.1f}%", 100 * one.buckets[i].accuracy()));
     rows.push_back(row);
   }
-  std::vector<std::string> all = {fmt::format("{} or more (4 windows)", far_from(result)),
+  std::vector<std::string> all = {fmt::format("{} or more (2 windows)", far_from(result)),
                                   std::to_string(result.recalls[0].beyond(far_from(result)).asked)};
   for (const auto& one : result.recalls)
     all.push_back(fmt::format("{:.1f}%", 100 * one.beyond(far_from(result)).accuracy()));
@@ -48,7 +50,7 @@ eval::Plot training_plot(const DemoResult& result) {
   eval::Plot plot;
   plot.title = "Training";
   plot.x_label = "step";
-  plot.y_label = "loss, nats per token";
+  plot.y_label = "loss of answers, nats per token";
   for (const auto& run : result.runs) {
     eval::Series series{run.name, {}, {}};
     std::ifstream lines(std::filesystem::path(run.folder) / "metrics.jsonl");
@@ -64,24 +66,27 @@ eval::Plot training_plot(const DemoResult& result) {
 }
 
 std::string summary(const DemoResult& result) {
+  std::vector<std::string> right;
+  for (const auto& one : result.recalls)
+    right.push_back(fmt::format("{} {:.1f}%", one.name, 100 * one.beyond(far_from(result)).accuracy()));
   return fmt::format(
-      "Attention sees {} words. Asked for a thing that was last mentioned {} words ago or more, {} is right "
-      "in {:.1f}% "
-      "of the cases and {} in {:.1f}%; chance is {:.1f}%.",
-      result.runs[0].run.model.window_size, far_from(result), result.recalls[0].name,
-      100 * result.recalls[0].beyond(far_from(result)).accuracy(), result.recalls[1].name,
-      100 * result.recalls[1].beyond(far_from(result)).accuracy(), 100 * result.recalls[0].chance);
+      "The window shows {} words. Right answers about things that were last mentioned {} words ago or more: "
+      "{}; chance is {:.1f}%.",
+      result.window, far_from(result), fmt::join(right, ", "), 100 * result.recalls[0].chance);
 }
 
+std::string command(const DemoRun& run) { return fmt::format("lact {}", fmt::join(run.words, " ")); }
+
 Json to_json(const DemoResult& result) {
-  Json json = {{"window", result.runs[0].run.model.window_size},
-               {"chunk", result.runs[0].run.model.chunk_size},
+  Json json = {{"window", result.window},
+               {"chunk", result.chunk},
+               {"convolution", result.convolution},
                {"chance", result.recalls[0].chance},
                {"far_from", far_from(result)},
                {"seconds", result.seconds},
                {"models", Json::array()}};
   for (size_t i = 0; i < result.runs.size(); ++i) {
-    const auto& [name, run_folder, run, outcome] = result.runs[i];
+    const auto& run = result.runs[i];
     Json buckets = Json::array();
     for (const auto& bucket : result.recalls[i].buckets) {
       buckets.push_back({{"from", bucket.begin},
@@ -89,13 +94,13 @@ Json to_json(const DemoResult& result) {
                          {"asked", bucket.asked},
                          {"accuracy", bucket.accuracy()}});
     }
-    json["models"].push_back({{"name", name},
-                              {"parameters", models::cost(run.model).total().parameters},
-                              {"steps", outcome.step},
-                              {"seconds", outcome.seconds},
-                              {"seed", run.training.seed},
-                              {"training_loss", outcome.loss},
-                              {"valid_loss", outcome.validation.at("loss")},
+    json["models"].push_back({{"name", run.name},
+                              {"parameters", result.parameters[i]},
+                              {"steps", run.steps},
+                              {"seconds", run.seconds},
+                              {"command", command(run)},
+                              {"training_loss", run.loss},
+                              {"valid_loss", run.valid_loss},
                               {"recall_far", result.recalls[i].beyond(far_from(result)).accuracy()},
                               {"recall_by_distance", buckets},
                               {"position", result.losses[i].end},
@@ -115,9 +120,8 @@ std::string demo_text(const DemoResult& result) {
   };
   line(recall_header(result));
   for (const auto& row : recall_rows(result)) line(row);
-  text += "\n" +
-          eval::terminal_chart(tasks::lm::recall_plot(result.recalls, result.runs[0].run.model.window_size),
-                               std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
+  text += "\n" + eval::terminal_chart(tasks::lm::recall_plot(result.recalls, result.window),
+                                      std::min(78, terminal_columns(STDOUT_FILENO) - 1), 14);
   text += fmt::format("\n{}\n\nAfter \"... {}\" follows \"{}\", said {} words ago.\n", summary(result),
                       result.sample.prompt.substr(result.sample.prompt.size() -
                                                   std::min<size_t>(60, result.sample.prompt.size())),
@@ -132,9 +136,9 @@ void write_demo(const DemoResult& result, const std::string& folder) {
   report.paragraph(summary(result));
   report.heading("Recall against distance");
   report.figure(
-      tasks::lm::recall_plot(result.recalls, result.runs[0].run.model.window_size),
-      "Right answers by the number of tokens since the answer was mentioned last. A token further away than "
-      "the window but in the same chunk is not written yet: the dip before the chunk's length.");
+      tasks::lm::recall_plot(result.recalls, result.window),
+      "Right answers by the number of tokens since the answer was mentioned last. Chunks are as long as the "
+      "window, so that every word is in the one or in the other.");
   report.table(recall_header(result), recall_rows(result));
   report.heading("Loss against position");
   report.figure(
@@ -152,17 +156,21 @@ void write_demo(const DemoResult& result, const std::string& folder) {
   }
   report.heading("How it was made");
   std::vector<std::vector<std::string>> rows;
-  for (const auto& [name, run_folder, run, outcome] : result.runs) {
-    rows.push_back({name, std::to_string(models::cost(run.model).total().parameters),
-                    std::to_string(outcome.step), format_duration(outcome.seconds),
-                    fmt::format("{:.4f}", outcome.validation.at("loss"))});
+  for (size_t i = 0; i < result.runs.size(); ++i) {
+    const auto& run = result.runs[i];
+    rows.push_back({run.name, std::to_string(result.parameters[i]), std::to_string(run.steps),
+                    format_duration(run.seconds), fmt::format("{:.4f}", run.valid_loss)});
   }
-  report.table({"model", "parameters", "steps", "time", "validation loss"}, rows);
-  report.paragraph(fmt::format(
-      "Both models have the same blocks, data, order of data and seed ({}); the second has no fast weights. "
-      "Sequences "
-      "of {} tokens, batches of {}. Names and things are bound anew in each document.",
-      result.runs[0].run.training.seed, result.runs[0].run.batches.length, result.runs[0].run.batches.batch));
+  report.table({"model", "parameters", "steps", "time of one core", "loss of answers"}, rows);
+  report.paragraph(
+      "All have the same blocks, data, order of data, rate and seed; the loss of training counts the answers "
+      "alone. Names and things are bound anew in each document.");
+  if (result.convolution) {
+    report.paragraph(
+        "The paper's layer has no convolution on q, k and v. This one has, of four words, in all models: it "
+        "lets a name meet the thing beside it at once, which attention learns only in many more steps.");
+  }
+  for (const auto& run : result.runs) report.code(command(run));
   const std::filesystem::path path = folder;
   report.write((path / "report.html").string());
   io::write_file_atomically((path / "result.json").string(),

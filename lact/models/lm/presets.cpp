@@ -32,10 +32,8 @@ LmConfig with_deltanet(LmConfig config, int64_t num_heads) {
 
 }  // namespace
 
-// Attention sees 8 words; what was said before has to be in the fast weights. A chunk is four windows on
-// purpose: chunks of 8 words would take three times the time of training, and the gap between window and
-// chunk shows in the demo's table of distances. The convolution lets a name meet the word next to it, which
-// windows of attention learn much more slowly.
+// Small enough to learn to remember within a minute. The convolution lets a name meet the word next to it,
+// which windows of attention learn much more slowly.
 LmConfig lm_recall() {
   LmConfig config;
   config.vocabulary_size = 512;
@@ -51,8 +49,7 @@ LmConfig lm_recall() {
   memory.base_rate = 0.01;
   memory.output_scale = ttt::OutputScale::none;
   config.feed_forward.hidden_dim = 128;
-  config.chunk_size = 32;
-  config.window_size = 8;
+  config.chunk_size = config.window_size = 32;
   config.init_std = 0.08;
   config.embedding_std = 1;
   return config;
