@@ -23,7 +23,7 @@ inline data::PosedImages photograph(const ops::Gaussians& gaussians, int64_t vie
   const tasks::nvs::GaussianScene scene(gaussians, "ball");
   data::PosedImages photos;
   photos.cameras = data::tracer::random_cameras(5, views, height, width);
-  for (const auto& camera : photos.cameras) photos.images.push_back(scene.picture(camera).clamp(0, 1));
+  for (const auto& camera : photos.cameras) photos.images.push_back(scene.picture(camera));
   return photos;
 }
 

@@ -4,6 +4,7 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
+#include "lact/ops/splat/picture.h"
 #include "lact/ops/splat/prune.h"
 #include "lact/ops/splat/view_by_view.h"
 
@@ -36,9 +37,7 @@ Prediction show_gaussians(const ops::Gaussians& scenes, const SceneViews& views,
 
 at::Tensor draw_gaussians(const ops::Gaussians& gaussians, const at::Tensor& intrinsics,
                           const at::Tensor& camera_to_world, int64_t height, int64_t width) {
-  at::NoGradGuard no_grad;
-  return ops::splat(gaussians, ops::splat_camera(intrinsics, camera_to_world, height, width), kOnWhite)
-      .image.clamp(0, 1)
+  return ops::splat_picture(gaussians, ops::splat_camera(intrinsics, camera_to_world, height, width))
       .to(intrinsics.device());
 }
 

@@ -7,11 +7,13 @@ namespace {
 // Small patches and few channels: 8 views of 16 x 16 pixels are 512 tokens, 11 times the width. The paper's
 // 8 views of 256 x 256 are 8,192 tokens, 11 times its 768 channels.
 const std::vector<std::string> kSmall = {"patch_size=2", "model_dim=48", "num_layers=4",
-                                         "attention.attention.num_heads=2", "feed_forward.hidden_dim=192"};
+                                         "attention.attention.num_heads=2"};
+const char* const kUsualHidden = "192";
 
 Contender small_model(const std::string& id, const std::string& label,
-                      const std::vector<std::string>& changes) {
+                      const std::vector<std::string>& changes, const std::string& hidden = kUsualHidden) {
   Contender contender = {id, label, "nvs_tiny", kSmall};
+  contender.changes.push_back("feed_forward.hidden_dim=" + hidden);
   contender.changes.insert(contender.changes.end(), changes.begin(), changes.end());
   return contender;
 }
@@ -29,7 +31,7 @@ Setting setting_of(const Plan& plan) {
     setting.splat_iterations = 20;
     return setting;
   }
-  setting.steps = plan.by_budget({2, 800, 3200, 4800});
+  setting.steps = plan.by_budget({2, 600, 2400, 3600});
   setting.sweep_steps = setting.steps / 4;
   setting.warmup = 50;
   setting.validations = 20;
@@ -74,12 +76,11 @@ Contender mamba2_model() {
 
 Contender full_attention_model() {
   // 144 hidden channels more are the parameters of the 6 d² initial fast weights.
-  return small_model("full", "full attention", {"mixer=full", "feed_forward.hidden_dim=336"});
+  return small_model("full", "full attention", {"mixer=full"}, "336");
 }
 
 Contender perceiver_model() {
-  return small_model("perceiver", "Perceiver",
-                     {"mixer=perceiver", "perceiver.registers=256", "feed_forward.hidden_dim=208"});
+  return small_model("perceiver", "Perceiver", {"mixer=perceiver", "perceiver.registers=256"}, "208");
 }
 
 Contender long_lrm_model() {

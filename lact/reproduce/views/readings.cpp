@@ -99,7 +99,7 @@ std::vector<std::string> common_notes(const Comparison& comparison, const Result
           "PSNR is the mean over {} unseen scenes and 8 views of each, the same ones for all contenders and "
           "seeds; a seed stands for initial weights and training scenes.",
           setting.test_scenes),
-      "The paper trains models of width 768 on 256 x 256 pixels and more, 100,000 times as many tokens."};
+      "The paper trains models of width 768 on 256 x 256 pixels and more, with 167 billion tokens and more."};
 }
 
 }  // namespace lact::reproduce::views

@@ -50,6 +50,13 @@ double expected_seconds(const Setting& setting, int64_t steps) {
   return kSecondsToStart + (long_enough ? kSecondsPerStep * double(steps) : 0);
 }
 
+Step sweep_step(const Setting& setting, const Contender& contender, const std::string& rate) {
+  Step step = {sweep_id(contender, rate), fmt::format("{}, rate {}", contender.label, rate),
+               training_words(setting, contender, rate, 1, setting.sweep_steps)};
+  step.work = expected_seconds(setting, setting.sweep_steps);
+  return step;
+}
+
 Step training_step(const Setting& setting, const Contender& contender, int64_t seed) {
   Step step = {training_id(contender, seed), fmt::format("{}, seed {}", contender.label, seed),
                training_words(setting, contender, setting.rates.front(), seed, setting.steps)};
@@ -86,13 +93,6 @@ std::string info_id(const Contender& contender) { return "views_info_" + contend
 
 std::string test_id(const Comparison& comparison, int64_t seed) {
   return fmt::format("views_test_{}_{}", comparison.name, seed);
-}
-
-Step sweep_step(const Setting& setting, const Contender& contender, const std::string& rate) {
-  Step step = {sweep_id(contender, rate), fmt::format("{}, rate {}", contender.label, rate),
-               training_words(setting, contender, rate, 1, setting.sweep_steps)};
-  step.work = expected_seconds(setting, setting.sweep_steps);
-  return step;
 }
 
 std::vector<Step> steps_of(const Comparison& comparison) {

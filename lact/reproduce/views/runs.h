@@ -27,9 +27,6 @@ std::string test_id(const Comparison& comparison, int64_t seed);
 /// at the best of them. For each seed a test of all contenders on the same unseen scenes.
 std::vector<Step> steps_of(const Comparison& comparison);
 
-/// The steps of a single short training, such as a check on the side.
-Step sweep_step(const Setting& setting, const Contender& contender, const std::string& rate);
-
 /// The rate of the grid whose short training ended with the highest PSNR on validation scenes.
 std::string best_rate(const Setting& setting, const Contender& contender, const Results& results);
 

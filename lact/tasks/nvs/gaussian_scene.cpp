@@ -10,6 +10,7 @@
 #include "lact/base/format.h"
 #include "lact/io/gaussian_ply.h"
 #include "lact/io/picture_sheet.h"
+#include "lact/ops/splat/picture.h"
 
 namespace lact::tasks::nvs {
 
@@ -74,9 +75,11 @@ data::Turntable turntable_around(const ops::Gaussians& gaussians, const std::opt
 }
 
 GaussianScene::GaussianScene(ops::Gaussians gaussians, std::string name, const GaussianSceneOptions& options)
-    : gaussians_(std::move(gaussians)), name_(std::move(name)), knows_photos_(!options.photos.empty()) {
+    : gaussians_(std::move(gaussians)),
+      name_(std::move(name)),
+      background_(options.background),
+      knows_photos_(!options.photos.empty()) {
   LACT_CHECK(gaussians_.size() > 0, "{}: holds no Gaussians", name_);
-  drawing_.background = options.background;
   LACT_CHECK(options.photos.empty() || !options.up, "{}: its photos tell what is up, expected no other word",
              name_);
   cameras_ = knows_photos_ ? data::cameras_of(data::load_capture(options.photos, options.reading))
@@ -89,8 +92,7 @@ GaussianScene GaussianScene::open(const std::string& file, const GaussianSceneOp
 }
 
 at::Tensor GaussianScene::picture(const data::Camera& camera) const {
-  const at::NoGradGuard no_grad;
-  return ops::splat(gaussians_, splat_camera_of(camera), drawing_).image;
+  return ops::splat_picture(gaussians_, splat_camera_of(camera), background_);
 }
 
 at::Tensor GaussianScene::render(const data::Camera& camera) const { return io::to_bytes(picture(camera)); }

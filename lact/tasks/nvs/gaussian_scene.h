@@ -26,7 +26,7 @@ class GaussianScene : public DrawableScene {
 
   static GaussianScene open(const std::string& file, const GaussianSceneOptions& options = {});
 
-  /// float32 [3, H, W], at least 0 and for most scenes at most 1.
+  /// float32 [3, H, W], 0 to 1.
   at::Tensor picture(const data::Camera& camera) const;
 
   at::Tensor render(const data::Camera& camera) const override;
@@ -41,7 +41,7 @@ class GaussianScene : public DrawableScene {
  private:
   ops::Gaussians gaussians_;
   std::string name_;
-  ops::SplatOptions drawing_;
+  std::array<double, 3> background_;
   std::vector<data::Camera> cameras_;
   bool knows_photos_;
 };

@@ -38,7 +38,7 @@ class Classic : public Strategy {
 
   void after_step(Population& population, const SplatStep& step) override {
     at::NoGradGuard no_grad;
-    if (is_due(step, config_.refine_from, config_.refine_until, config_.refine_every)) {
+    if (is_due(step, config_)) {
       start(population.size());
       refine(population, step);
       pull_ = seen_ = at::Tensor();

@@ -6,9 +6,20 @@ namespace lact::tasks::nvs {
 
 namespace {
 
-void check_splat(const char* name, double value, double least, double most) {
+void check_splat(const std::string& name, double value, double least, double most) {
   LACT_CHECK(value >= least && value <= most, "[splat] {} is {}, expected {} to {}", name, value, least,
              most);
+}
+
+void check_opacity(const std::string& name, double value) { check_splat(name, value, 1e-6, 1 - 1e-6); }
+
+void check_refinement(const std::string& strategy, const RefinementConfig& config) {
+  check_opacity(strategy + ".initial_opacity", config.initial_opacity);
+  check_splat(strategy + ".initial_scale", config.initial_scale, 1e-6, 1e3);
+  check_splat(strategy + ".refine_from", config.refine_from, 0, 1);
+  check_splat(strategy + ".refine_until", config.refine_until, 0, 1);
+  check_splat(strategy + ".refine_every", double(config.refine_every), 1, 1e9);
+  check_opacity(strategy + ".least_opacity", config.least_opacity);
 }
 
 }  // namespace
@@ -38,27 +49,16 @@ void SplatConfig::check() const {
   LACT_CHECK(rates.beta1 >= 0 && rates.beta1 < 1 && rates.beta2 >= 0 && rates.beta2 < 1,
              "[splat] rates.beta1 and beta2 are {} and {}, expected 0 to below 1", rates.beta1, rates.beta2);
   check_splat("rates.epsilon", rates.epsilon, 0, 1);
-  const auto check_opacity = [](const char* name, double value) { check_splat(name, value, 1e-6, 1 - 1e-6); };
-  check_opacity("mcmc.initial_opacity", mcmc.initial_opacity);
-  check_splat("mcmc.initial_scale", mcmc.initial_scale, 1e-6, 1e3);
-  check_splat("mcmc.refine_from", mcmc.refine_from, 0, 1);
-  check_splat("mcmc.refine_until", mcmc.refine_until, 0, 1);
-  check_splat("mcmc.refine_every", double(mcmc.refine_every), 1, 1e9);
+  check_refinement("mcmc", mcmc);
+  check_refinement("classic", classic);
   check_splat("mcmc.growth", mcmc.growth, 0, 10);
-  check_opacity("mcmc.least_opacity", mcmc.least_opacity);
   check_splat("mcmc.noise", mcmc.noise, 0, 1e12);
   check_splat("mcmc.noise_gate", mcmc.noise_gate, 0, 1e6);
   check_splat("mcmc.opacity_penalty", mcmc.opacity_penalty, 0, 1e3);
   check_splat("mcmc.scale_penalty", mcmc.scale_penalty, 0, 1e3);
-  check_opacity("classic.initial_opacity", classic.initial_opacity);
-  check_splat("classic.initial_scale", classic.initial_scale, 1e-6, 1e3);
-  check_splat("classic.refine_from", classic.refine_from, 0, 1);
-  check_splat("classic.refine_until", classic.refine_until, 0, 1);
-  check_splat("classic.refine_every", double(classic.refine_every), 1, 1e9);
   check_splat("classic.gradient", classic.gradient, 0, 1e9);
   check_splat("classic.small", classic.small, 0, 1e9);
   check_splat("classic.shrink", classic.shrink, 1, 1e3);
-  check_opacity("classic.least_opacity", classic.least_opacity);
   check_splat("classic.large", classic.large, 0, 1e9);
   check_splat("classic.reset_every", classic.reset_every, 0, 1);
   check_opacity("classic.reset_opacity", classic.reset_opacity);

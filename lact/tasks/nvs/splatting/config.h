@@ -40,26 +40,36 @@ struct SplatRates {
   }
 };
 
-/// 3D Gaussian splatting as Markov chain Monte Carlo (Kheradmand et al. 2024): a fixed number of Gaussians,
-/// of which those that died are put where others are.
-struct McmcConfig {
+/// What both strategies have: how points become Gaussians, and when these are added, moved and removed.
+struct RefinementConfig {
   double initial_opacity = 0.5, initial_scale = 0.1;
   double refine_from = 0.015, refine_until = 0.83;
   int64_t refine_every = 100;
-  double growth = 0.05;
   double least_opacity = 0.005;
-  double noise = 5e5, noise_gate = 100;
-  double opacity_penalty = 0.01, scale_penalty = 0.01;
 
   template <class Visitor>
   void visit(Visitor&& field) {
     field("initial_opacity", initial_opacity, "of a point");
     field("initial_scale", initial_scale, "size of a point, as a share of the distance to its neighbours");
-    field("refine_from", refine_from, "share of the run after which Gaussians are moved and added");
+    field("refine_from", refine_from,
+          "share of the run after which Gaussians are added and moved or removed");
     field("refine_until", refine_until, "share of the run until which they are");
     field("refine_every", refine_every, "steps in between");
+    field("least_opacity", least_opacity, "a Gaussian below it goes, or is put where another one is");
+  }
+};
+
+/// 3D Gaussian splatting as Markov chain Monte Carlo (Kheradmand et al. 2024): a fixed number of Gaussians,
+/// of which those that died are put where others are.
+struct McmcConfig : RefinementConfig {
+  double growth = 0.05;
+  double noise = 5e5, noise_gate = 100;
+  double opacity_penalty = 0.01, scale_penalty = 0.01;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    RefinementConfig::visit(field);
     field("growth", growth, "share of Gaussians that are added each time, until there are enough");
-    field("least_opacity", least_opacity, "a Gaussian below it is dead and is put where another one is");
     field("noise", noise, "strength of the random steps of positions");
     field("noise_gate", noise_gate, "how sharply they end above the least opacity");
     field("opacity_penalty", opacity_penalty, "weight of the mean opacity in the loss");
@@ -69,28 +79,22 @@ struct McmcConfig {
 
 /// The original densification (Kerbl et al. 2023): Gaussians whose place in the picture pulls are doubled or
 /// split; faint and large ones go.
-struct ClassicConfig {
-  double initial_opacity = 0.1, initial_scale = 1;
-  double refine_from = 0.015, refine_until = 0.5;
-  int64_t refine_every = 100;
+struct ClassicConfig : RefinementConfig {
+  ClassicConfig() : RefinementConfig{.initial_opacity = 0.1, .initial_scale = 1, .refine_until = 0.5} {}
+
   double gradient = 2e-4;
   double small = 0.01, shrink = 1.6;
-  double least_opacity = 0.005, large = 0.1;
+  double large = 0.1;
   double reset_every = 0.1, reset_opacity = 0.01;
 
   template <class Visitor>
   void visit(Visitor&& field) {
-    field("initial_opacity", initial_opacity, "of a point");
-    field("initial_scale", initial_scale, "size of a point, as a share of the distance to its neighbours");
-    field("refine_from", refine_from, "share of the run after which Gaussians are added and removed");
-    field("refine_until", refine_until, "share of the run until which they are");
-    field("refine_every", refine_every, "steps in between");
+    RefinementConfig::visit(field);
     field("gradient", gradient,
           "mean gradient of a place in the picture, in half pictures, from which on a Gaussian is doubled or "
           "split");
     field("small", small, "size, in extents, up to which it is doubled instead of split");
     field("shrink", shrink, "the halves of a split Gaussian are so much smaller");
-    field("least_opacity", least_opacity, "a Gaussian below it goes");
     field("large", large,
           "after the first reset of opacities, a Gaussian larger than that, in extents, goes");
     field("reset_every", reset_every, "share of the run between resets of opacities; 0: none");
@@ -134,12 +138,11 @@ struct SplatConfig {
     field("classic", classic, "the original strategy");
   }
 
-  double initial_opacity() const {
-    return strategy == SplatStrategy::mcmc ? mcmc.initial_opacity : classic.initial_opacity;
+  const RefinementConfig& refinement() const {
+    if (strategy == SplatStrategy::mcmc) return mcmc;
+    return classic;
   }
-  double initial_scale() const {
-    return strategy == SplatStrategy::mcmc ? mcmc.initial_scale : classic.initial_scale;
-  }
+  std::array<double, 3> background_colour() const { return {background[0], background[1], background[2]}; }
 
   /// Throws one sentence for values that cannot work.
   void check() const;

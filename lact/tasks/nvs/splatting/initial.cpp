@@ -70,13 +70,13 @@ ops::Gaussians initial_gaussians(data::ScenePoints points, const SplatConfig& co
   const std::vector<double> distances = neighbour_distances(points.places);
   const int64_t coefficients = (config.degree + 1) * (config.degree + 1);
   ops::Gaussians gaussians = {at::empty({count, 3}), at::zeros({count, 4}), at::empty({count, 3}),
-                              at::full({count}, opacity_logit(config.initial_opacity())),
+                              at::full({count}, opacity_logit(config.refinement().initial_opacity)),
                               at::zeros({count, coefficients, 3})};
   gaussians.quaternions.select(1, 0).fill_(1);
   auto means = gaussians.means.accessor<float, 2>(), scales = gaussians.log_scales.accessor<float, 2>();
   auto harmonics = gaussians.harmonics.accessor<float, 3>();
   for (int64_t i = 0; i < count; ++i) {
-    const double size = std::max(kLeastDistance, config.initial_scale() * distances[size_t(i)]);
+    const double size = std::max(kLeastDistance, config.refinement().initial_scale * distances[size_t(i)]);
     for (int64_t axis = 0; axis < 3; ++axis) {
       means[i][axis] = float(points.places[size_t(i)][size_t(axis)]);
       scales[i][axis] = float(std::log(size));

@@ -42,7 +42,7 @@ class Mcmc : public Strategy {
 
   void after_step(Population& population, const SplatStep& step) override {
     at::NoGradGuard no_grad;
-    if (is_due(step, config_.refine_from, config_.refine_until, config_.refine_every)) {
+    if (is_due(step, config_)) {
       Random random(step.seed);
       revive(population, random);
       grow(population, random);

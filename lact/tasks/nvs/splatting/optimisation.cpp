@@ -82,7 +82,7 @@ double SplatOptimisation::step(double share) {
   const ops::Gaussians& gaussians = population_.gaussians();
   ops::SplatOptions options;
   options.degree = degree(share);
-  options.background = {config_.background[0], config_.background[1], config_.background[2]};
+  options.background = config_.background_colour();
   if (strategy_->watches_places()) options.screen_offsets = at::zeros({gaussians.size(), 2}).requires_grad_();
   const ops::SplatImage picture = ops::splat(thinned(share), cameras_[photo], options);
   const bool exposed = config_.rates.exposure > 0;

@@ -7,8 +7,9 @@
 #include "lact/io/gaussian_ply.h"
 #include "lact/io/picture_sheet.h"
 #include "lact/io/png.h"
+#include "lact/ops/splat/picture.h"
+#include "lact/tasks/nvs/gaussian_scene.h"
 #include "lact/tasks/nvs/presentation.h"
-#include "lact/tasks/nvs/splatting/drawing.h"
 
 namespace lact::tasks::nvs {
 
@@ -17,7 +18,7 @@ SplatFiles write_splat_files(const SplatRun& run, const std::string& ply,
   const HeldOut photos = run.held_out(run.capture());
   const ops::Gaussians gaussians = io::read_gaussians(ply);
   const auto draw = [&](const data::Camera& camera) {
-    return draw_gaussians(gaussians, camera, run.splats.background);
+    return ops::splat_picture(gaussians, splat_camera_of(camera), run.splats.background_colour());
   };
   const std::string folder = run_folder_of(ply);
   const auto place = [&](const char* name) { return (std::filesystem::path(folder) / name).string(); };

@@ -12,7 +12,8 @@
 #include "lact/base/log.h"
 #include "lact/base/memory_use.h"
 #include "lact/io/gaussian_ply.h"
-#include "lact/tasks/nvs/splatting/drawing.h"
+#include "lact/ops/splat/picture.h"
+#include "lact/tasks/nvs/gaussian_scene.h"
 #include "lact/tasks/nvs/splatting/optimisation.h"
 #include "lact/train/checkpoint.h"
 #include "lact/train/ranges.h"
@@ -111,9 +112,11 @@ class SplatLoop {
   }
 
   ImageScores validate() {
-    const at::Tensor drawn =
-        draw_gaussians(optimisation_->gaussians(), photos_.truth.cameras, run_.splats.background);
-    const ImageScores scores = score_images(drawn, at::stack(photos_.truth.images));
+    std::vector<at::Tensor> drawn;
+    for (const data::Camera& camera : photos_.truth.cameras)
+      drawn.push_back(ops::splat_picture(optimisation_->gaussians(), splat_camera_of(camera),
+                                         run_.splats.background_colour()));
+    const ImageScores scores = score_images(at::stack(drawn), at::stack(photos_.truth.images));
     psnr_ = scores.psnr;
     recorder_->record(
         steps(),

@@ -46,7 +46,7 @@ std::unique_ptr<Strategy> make_strategy(const SplatConfig& config, double extent
 std::unique_ptr<Strategy> make_mcmc(const SplatConfig& config, double extent);
 std::unique_ptr<Strategy> make_classic(const SplatConfig& config, double extent);
 
-/// Whether something that happens every n-th step of a share of the run happens now.
-bool is_due(const SplatStep& step, double from, double until, int64_t every);
+/// Whether Gaussians are added and moved or removed now.
+bool is_due(const SplatStep& step, const RefinementConfig& refinement);
 
 }  // namespace lact::tasks::nvs

@@ -8,7 +8,7 @@
 
 #include "lact/io/gaussian_ply.h"
 #include "lact/io/image.h"
-#include "lact/tasks/nvs/splatting/drawing.h"
+#include "lact/tasks/nvs/gaussian_scene.h"
 #include "lact/tasks/nvs/splatting/results.h"
 #include "lact/train/run_folder.h"
 #include "support/errors.h"
@@ -57,10 +57,10 @@ TEST_P(Splatting, LearnsTheCaptureAndLeavesWhatPeopleLookAt) {
   const ops::Gaussians made = io::read_gaussians(folder_ / "scene.ply");
   EXPECT_EQ(made.size(), result.gaussians);
   const HeldOut photos = settings.held_out(settings.capture());
-  EXPECT_NEAR(
-      score_images(draw_gaussians(made, photos.truth.cameras, {1, 1, 1}), at::stack(photos.truth.images))
-          .psnr,
-      result.scores.psnr, 1e-4);
+  const GaussianScene scene(made, "made");
+  std::vector<at::Tensor> drawn;
+  for (const auto& camera : photos.truth.cameras) drawn.push_back(scene.picture(camera));
+  EXPECT_NEAR(score_images(at::stack(drawn), at::stack(photos.truth.images)).psnr, result.scores.psnr, 1e-4);
   const SplatFiles files = write_splat_files(read_splat_run(folder_ / "scene.ply"), folder_ / "scene.ply");
   EXPECT_EQ(io::read_image(files.sheet).sizes(), (std::vector<int64_t>{3 * 24 + 2 * 2, 2 * 32 + 2, 3}));
   EXPECT_TRUE(fs::exists(files.curve));
