@@ -48,7 +48,7 @@ Words train_words(const Plan& plan, const Contender& contender, const Sight& sig
                         "--warmup",
                         std::to_string(std::min<int64_t>(50, steps / 2)),
                         "--new-rate",
-                        "5",
+                        "10",
                         "--shift",
                         "3",
                         "--ema",
