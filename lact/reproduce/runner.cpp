@@ -89,10 +89,13 @@ void Runner::start(size_t step) {
     results_.add(graph_.step(step).id, result_of(*resolved, *record));
     return events_.done(step);
   }
+  folder.create();  // the words are checked, and files can only be written into a folder that is there
   Words words = options_.words_again ? options_.words_again(resolved->words) : resolved->words;
   const bool goes_on = words != resolved->words;
-  if (!goes_on) folder.clear();
-  folder.create();
+  if (!goes_on) {
+    folder.clear();
+    folder.create();
+  }
   const double before = goes_on ? folder.seconds_before() : 0;
   words.insert(words.begin(), "lact");
   ProcessCommand command = {.program = options_.program,

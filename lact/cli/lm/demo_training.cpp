@@ -81,7 +81,7 @@ void train_demo(std::vector<DemoRun>& runs, int64_t steps) {
     for (const auto& one : running) names += (names.empty() ? "" : " | ") + one.run->name;
     progress.update(done, names);
   }
-  progress.finish();
+  progress.finish(fmt::format("{} models, {} steps each", runs.size(), steps));
 }
 
 }  // namespace lact::cli

@@ -31,7 +31,7 @@ constexpr TextMixer kTextMixers[] = {
     {"LaCT, momentum", "lact momentum", "lm_3b_paper", 2304, 4.9},
     {"LaCT, Muon", "lact", "lm_3b_paper", 2304, 4.3},
 };
-enum Contender { kTransformer, kWindow, kGla, kDeltaNet, kDescent, kMomentum, kMuon };
+enum Rival { kTransformer, kWindow, kGla, kDeltaNet, kDescent, kMomentum, kMuon };
 
 Words text_info_words(const std::string& preset) { return {"info", preset, "--tokens", "32768", "--json"}; }
 std::string text_info_command(const std::string& preset) {
@@ -98,7 +98,7 @@ Table state_table(const Infos& infos) {
 /// What the paper's order of throughputs says, in ratios.
 std::vector<Finding> order_of(const std::vector<double>& rates, double length, bool quick) {
   std::vector<Finding> findings;
-  const auto judge = [&](const std::string& statement, Contender one, Contender other, double limit,
+  const auto judge = [&](const std::string& statement, Rival one, Rival other, double limit,
                          Direction direction) {
     const std::string what = fmt::format("tokens per second of {} / of {} on {:g} tokens",
                                          kTextMixers[one].name, kTextMixers[other].name, length);
@@ -116,9 +116,9 @@ std::vector<Finding> order_of(const std::vector<double>& rates, double length, b
         kAboutAsFast, Direction::higher);
   judge("Momentum costs little", kMomentum, kDescent, kCostsLittle, Direction::higher);
   judge("Muon is slower than momentum", kMuon, kMomentum, 1, Direction::lower);
-  const Contender rivals[] = {kGla, kDeltaNet, kDescent};
-  const Contender fastest = *std::max_element(std::begin(rivals), std::end(rivals),
-                                              [&](Contender a, Contender b) { return rates[a] < rates[b]; });
+  const Rival rivals[] = {kGla, kDeltaNet, kDescent};
+  const Rival fastest = *std::max_element(std::begin(rivals), std::end(rivals),
+                                          [&](Rival a, Rival b) { return rates[a] < rates[b]; });
   judge("Window attention alone is the fastest", kWindow, fastest, 1, Direction::higher);
   return findings;
 }
@@ -151,7 +151,7 @@ Section training_section(const options::Json& bench, const Infos& infos, bool qu
       "5.0K, DeltaNet 5.1K, LaCT with gradient descent 5.0K, momentum 4.9K, Muon 4.3K",
       "State per block: GLA 384 d, DeltaNet 128 d, LaCT 2304 d"};
   section.findings = order_of(rates, length, quick);
-  for (const Contender one : {kGla, kDeltaNet, kMuon}) {
+  for (const Rival one : {kGla, kDeltaNet, kMuon}) {
     const TextMixer& mixer = kTextMixers[one];
     section.findings.push_back(
         equals(fmt::format("The state of {} has {:g} d numbers per block", one == kMuon ? "LaCT" : mixer.name,
