@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lact/data/text/word_model.h"
 #include "lact/io/safetensors.h"
 #include "lact/models/lm/folder.h"
+#include "lact/tasks/lm/load.h"
 #include "support/places.h"
 #include "support/program.h"
 #include "support/tiny_lm.h"
@@ -136,6 +138,56 @@ TEST_F(LmProgram, EveryVerbReadsJsonLines) {
   expect_mistake("-q lm score -m " + quoted("run") + " " + texts,
                  "texts.jsonl: line 1 has no field \"text\" (it has: body, id)");
   for (const char* name : {"y.mem", "new", "new.model"}) EXPECT_FALSE(fs::exists(path(name))) << name;
+}
+
+TEST_F(LmProgram, AnExportedModelIsHalfAsLargeAndWrites) {
+  const std::string lm = model();
+  write_file(path("model/tokenizer.model"), data::word_model({"it", "was", "dark"}));
+  const auto outcome = run_program("lm export " + lm + " -o " + quoted("small"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ::testing::HasSubstr("as bf16"));
+  EXPECT_LT(double(fs::file_size(path("small/model.safetensors"))),
+            0.7 * double(fs::file_size(path("model/model.safetensors"))));
+  EXPECT_EQ(models::load_lm(path("small"))->config(), models::load_lm(path("model"))->config());
+  EXPECT_EQ(read_file(path("small/tokenizer.model")), read_file(path("model/tokenizer.model")));
+  const auto written =
+      run_program("lm generate -m " + quoted("small") + " -p 'it was' --max-tokens 3 --json");
+  EXPECT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_EQ(run_program("lm export --type f32 " + lm + " -o " + quoted("whole")).exit_code, 0);
+  EXPECT_EQ(read_file(path("whole/model.safetensors")), read_file(path("model/model.safetensors")));
+  expect_mistake("lm export " + lm + " -o " + quoted("small"), "holds a model already");
+  expect_mistake("lm export " + quoted("none") + " -o " + quoted("other"), "none");
+}
+
+TEST_F(LmProgram, TheBuiltInTextAndItsTokenizerAreWritten) {
+  const std::string text = " --names 12 --things 6 --facts 8";
+  const std::string words = "lm recall-text --documents 3 --words 100" + text;
+  const std::string tokenizer = quoted("new/words.model");
+  const auto outcome = run_program(words + " -o " + quoted("new/text.jsonl") + " --tokenizer " + tokenizer);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ::testing::HasSubstr("3 documents"));
+  const auto trained =
+      run_program("lm train" + kTiny + text + " --steps 1 --tokenizer " + tokenizer + " -o " + quoted("run"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const auto scored = run_program("lm score --json -m " + quoted("run") + " " + quoted("new/text.jsonl"));
+  ASSERT_EQ(scored.exit_code, 0) << scored.err;
+  const auto tokens = nlohmann::json::parse(scored.out)[0]["tokens"].get<int>();
+  EXPECT_GE(tokens, 3 * 100 + 2);  // a word is a token, and one stands between documents
+  EXPECT_LE(tokens, 3 * 104 + 2);
+  expect_mistake("lm recall-text", "give --output, --tokenizer or both");
+  expect_mistake("lm recall-text --names 4 --facts 8 -o " + quoted("x.jsonl"), "facts is 8, expected 2 to 4");
+}
+
+TEST_F(LmProgram, WithoutAModelTheShippedWeightsWriteOrASentenceSaysThatThereAreNone) {
+  const auto outcome = run_program("lm generate --prompt 'It was' --max-tokens 2 --json");
+  if (tasks::lm::shipped_weights().empty()) {
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err,
+                ::testing::HasSubstr("no weights come with this build (weights/lm was not found)"));
+  } else {
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(nlohmann::json::parse(outcome.out)[0]["tokens"], 2);
+  }
 }
 
 TEST_F(LmProgram, BeginsWithTheWeightsOfAnotherModel) {
