@@ -82,7 +82,6 @@ DemoRun make_run(const DemoArguments& arguments, const fs::path& folder, const s
       {"--precision", "f32"},  // the numbers that the documentation quotes
       {"--seed", std::to_string(arguments.seed)},
       {"-o", run.folder}};
-  run.words.push_back("--answers-only");
   for (const auto& [name, value] : options) run.words.insert(run.words.end(), {name, value});
   return run;
 }

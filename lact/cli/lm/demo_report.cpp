@@ -50,7 +50,7 @@ eval::Plot training_plot(const DemoResult& result) {
   eval::Plot plot;
   plot.title = "Training";
   plot.x_label = "step";
-  plot.y_label = "loss of answers, nats per token";
+  plot.y_label = "loss, nats per token";
   for (const auto& run : result.runs) {
     eval::Series series{run.name, {}, {}};
     std::ifstream lines(std::filesystem::path(run.folder) / "metrics.jsonl");
@@ -161,10 +161,10 @@ void write_demo(const DemoResult& result, const std::string& folder) {
     rows.push_back({run.name, std::to_string(result.parameters[i]), std::to_string(run.steps),
                     format_duration(run.seconds), fmt::format("{:.4f}", run.valid_loss)});
   }
-  report.table({"model", "parameters", "steps", "time of one core", "loss of answers"}, rows);
+  report.table({"model", "parameters", "steps", "time of one core", "validation loss"}, rows);
   report.paragraph(
-      "All have the same blocks, data, order of data, rate and seed; the loss of training counts the answers "
-      "alone. Names and things are bound anew in each document.");
+      "All have the same blocks, data, order of data, rate and seed. Names and things are bound anew in each "
+      "document.");
   if (result.convolution) {
     report.paragraph(
         "The paper's layer has no convolution on q, k and v. This one has, of four words, in all models: it "

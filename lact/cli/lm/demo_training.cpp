@@ -1,7 +1,7 @@
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <memory>
-#include <thread>
 
 #include "lact/base/error.h"
 #include "lact/base/interrupt.h"
@@ -81,7 +81,7 @@ void train_demo(std::vector<DemoRun>& runs, int64_t steps) {
     for (const auto& one : running) names += (names.empty() ? "" : " | ") + one.run->name;
     progress.update(done, names);
   }
-  progress.finish(fmt::format("{} models, {} steps each", runs.size(), steps));
+  progress.finish(fmt::format("trained {} models, {} steps each", runs.size(), steps));
 }
 
 }  // namespace lact::cli

@@ -94,10 +94,12 @@ class RulerSequences : public TokenSource {
     std::vector<TokenRange> answers;
   };
 
-  /// With the answer and the end of the text.
-  std::vector<int32_t> encode(const Example& example, int64_t* answer = nullptr) const {
+  /// With the answer and the end of the text. `question` gets the place of the last line, which asks.
+  std::vector<int32_t> encode(const Example& example, int64_t* question = nullptr) const {
     std::vector<int32_t> tokens = tokenizer_.encode(example.prompt);
-    if (answer != nullptr) *answer = int64_t(tokens.size());
+    // No token reaches across a newline.
+    if (question != nullptr)
+      *question = int64_t(tokenizer_.encode(example.prompt.substr(0, example.prompt.rfind('\n') + 1)).size());
     const auto completion = tokenizer_.encode_continuation(example.completion());
     tokens.insert(tokens.end(), completion.begin(), completion.end());
     tokens.push_back(tokenizer_.end_of_text());
@@ -124,12 +126,12 @@ class RulerSequences : public TokenSource {
                  "[data] a sequence of {} tokens has no room for an example of {} and its answer", length,
                  examples.task().name);
       if (!fits) break;
-      int64_t answer = 0;
-      const auto tokens = encode(example, &answer);
+      int64_t question = 0;
+      const auto tokens = encode(example, &question);
       const auto begin = int64_t(made.tokens.size());
       if (begin > 0) made.begins.push_back(begin);
       made.tokens.insert(made.tokens.end(), tokens.begin(), tokens.end());
-      made.answers.push_back({begin + answer, int64_t(made.tokens.size())});
+      made.answers.push_back({begin + question, int64_t(made.tokens.size())});
       if (options_.shortest == 0) break;
     }
     made.tokens.resize(size_t(length), tokenizer_.end_of_text());

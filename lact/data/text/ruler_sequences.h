@@ -31,7 +31,8 @@ struct RulerTextOptions {
 };
 
 /// Endless sequences of examples, which hold no key or value that is kept for evaluation. An example ends
-/// with its answer and the end-of-text token; what is left over at the end of a sequence is filled with such
+/// with its question, answer and the end-of-text token, which count as answers(): a question repeats its keys
+/// twice, which teaches to copy; what is left over at the end of a sequence is filled with such
 /// tokens. The built-in words and prose.
 std::unique_ptr<TokenSource> ruler_sequences(const Tokenizer& tokenizer, const RulerTextOptions& options,
                                              uint64_t seed);

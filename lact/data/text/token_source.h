@@ -20,8 +20,8 @@ class TokenSource {
   /// Where in (0, length) of sequence `index` a document begins, in order.
   virtual std::vector<int64_t> document_begins(int64_t index, int64_t length) const = 0;
 
-  /// The tokens of sequence `index` that answer a question of the text, in order; none where nothing is
-  /// asked.
+  /// The tokens of sequence `index` that can be known from the text before: answers, and questions about what
+  /// it said; in order. None where nothing is asked.
   virtual std::vector<TokenRange> answers(int64_t /*index*/, int64_t /*length*/) const { return {}; }
 
   /// Different sequences of this length; 0 if there is no end to them.

@@ -21,7 +21,7 @@ std::string text_of(const TokenSource& source, int64_t index, int64_t length) {
 
 const std::regex kNeedle("special magic (numbers|uuids) for ([a-z]+-[a-z]+) is: ([0-9a-f-]+)\\.");
 
-TEST(RulerSequences, OneExampleFillsASequenceAndItsAnswerIsMarked) {
+TEST(RulerSequences, OneExampleFillsASequenceAndItsQuestionAndAnswerAreMarked) {
   const auto tokenizer = byte_tokenizer();
   const auto source = ruler_sequences(*tokenizer, {}, 3);
   std::set<std::string> kinds;
@@ -34,10 +34,14 @@ TEST(RulerSequences, OneExampleFillsASequenceAndItsAnswerIsMarked) {
     EXPECT_GT(end, 1600) << "filled";
     EXPECT_EQ(text.find('\0'), size_t(end - 1)) << "the answer ends with the end of the text";
     EXPECT_EQ(text.find_first_not_of('\0', size_t(end)), std::string::npos);
-    const std::string prompt = text.substr(0, size_t(begin));
+    EXPECT_EQ(text[size_t(begin - 1)], '\n') << "the question is the last line";
+    EXPECT_TRUE(text.substr(size_t(begin)).starts_with("What "));
+    std::smatch asked;
+    ASSERT_TRUE(std::regex_search(text, asked, std::regex("in the provided text (is|are) ")));
+    const std::string prompt = text.substr(0, size_t(asked.position() + asked.length() - 1));
     EXPECT_TRUE(prompt.ends_with("mentioned in the provided text is") ||
                 prompt.ends_with("mentioned in the provided text are"));
-    std::string expected = text.substr(size_t(begin), size_t(end - 1 - begin));
+    const std::string expected = text.substr(prompt.size(), size_t(end) - 1 - prompt.size());
     for (std::sregex_token_iterator value(expected.begin(), expected.end(), std::regex("[0-9a-f-]+")), none;
          value != none; ++value)
       EXPECT_THAT(prompt, HasSubstr(" is: " + value->str() + "."));

@@ -26,7 +26,8 @@ struct Batches {
           "the documents of a sequence know nothing of each other: no memory, attention or loss across their "
           "ends");
     field("answers_only", answers_only,
-          "only the answers of the built-in text count for the loss, not what has to be read for them");
+          "only the answers of the built-in text, and the questions of needle tasks, count for the loss, not "
+          "what has to be read for them");
   }
   bool operator==(const Batches&) const = default;
 
