@@ -34,7 +34,7 @@ TEST(ReportBrowser, EveryChartHasPointsAndTheConsoleIsClean) {
   std::filesystem::create_directories(screenshots);
   const std::string command = testing::node_program() + " '" + testing::source_folder() +
                               "/tests/reproduce/browser/drive_report.mjs' " + testing::browser_program() +
-                              " '" + folder / "out/report.html" + "' '" + screenshots + "' >'" +
+                              " '" + folder / "out/report.html" + "' '" + screenshots + "' --every-line >'" +
                               folder / "err" + "' 2>&1";
   ASSERT_EQ(std::system(command.c_str()), 0) << testing::read_file(folder / "err");
   EXPECT_GT(std::filesystem::file_size(screenshots + "/light.png"), 50'000);

@@ -1,12 +1,14 @@
-// node drive_report.mjs CHROMIUM REPORT.HTML FOLDER: opens a page of lact reproduce and fails with a sentence where it does not
-// show what it holds. Screenshots go to FOLDER. Works for the page of any report.
+// node drive_report.mjs CHROMIUM REPORT.HTML FOLDER [--every-line]: opens a page of lact reproduce and fails with a sentence where
+// it does not show what it holds. Screenshots go to FOLDER. Works for the page of any report; with --every-line no line may hide
+// another, and the first chart has a point in its middle.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Browser, Page } from "../../support/chromium.mjs";
 
-const [program, file, folder] = process.argv.slice(2);
+const [program, file, folder, option] = process.argv.slice(2);
+const everyLine = option === "--every-line";
 const WIDTH = 1200;
 const data = /<script type="application\/json" id="report">(.*?)<\/script>/s.exec(readFileSync(file, "utf8"))[1];
 const report = JSON.parse(data);
@@ -42,7 +44,7 @@ const drawnColours = () =>
 
 const drawn = (chart, x, y) => Number.isFinite(x) && Number.isFinite(y) && (!chart.log_x || x > 0);
 
-async function everyLineIsDrawn(when) {
+async function everyChartIsDrawn(when) {
   const pixels = await drawnColours();
   sections.flatMap((section) => section.charts ?? []).forEach((chart, i) => {
     const points = (chart.lines ?? []).map((line) => line.x.filter((x, k) => drawn(chart, x, line.y[k])).length);
@@ -51,11 +53,11 @@ async function everyLineIsDrawn(when) {
       return;
     }
     assert.ok(pixels[i], `${when}, chart ${i + 1} (${chart.title}) has no drawing`);
+    assert.ok(pixels[i].some((number) => number > 12), `${when}, chart ${i + 1} (${chart.title}) has no points`);
     points.forEach((number, k) => {
-      if (number > 0) assert.ok(pixels[i][k] > 12, `${when}, chart ${i + 1} (${chart.title}): no point of ${chart.lines[k].name}`);
+      if (everyLine && number > 0) assert.ok(pixels[i][k] > 12, `${when}, chart ${i + 1} (${chart.title}): no point of ${chart.lines[k].name}`);
     });
   });
-  return pixels;
 }
 
 /** All of the page. */
@@ -107,9 +109,9 @@ async function chartsAnswer() {
   const chart = `document.querySelectorAll(".chart")[${first}]`;
   await page.mouse("mouseMoved", ...(await middle(`${chart}.querySelector(".u-over")`)));
   const place = await page.evaluate(`${chart}.querySelector(".place").textContent`);
-  assert.match(place, /^at [0-9.,−]+$/, "the place under the pointer is shown");
+  assert.match(place, /^at [0-9.,e+−]+$/, "the place under the pointer is shown");
   const values = await page.evaluate(`[...${chart}.querySelectorAll(".legend .value")].map((value) => value.textContent)`);
-  assert.ok(values.some((value) => /^[0-9.,−]+( ± [0-9.,]+)?$/.test(value)), `values are shown: ${values}`);
+  if (everyLine) assert.ok(values.some((value) => /^[0-9.,−]+( ± [0-9.,]+)?$/.test(value)), `values are shown: ${values}`);
   writeFileSync(join(folder, "hover.png"), await page.screenshot());
   await page.mouse("mouseMoved", 2, 2);
 
@@ -119,17 +121,18 @@ async function chartsAnswer() {
   assert.equal(await page.evaluate(`${name}.ariaPressed`), "false");
   await twoFrames();
   const hidden = (await drawnColours())[first];
-  assert.ok(before[0] > 0 && hidden[0] === 0, "a click on a name hides its line");
+  if (everyLine) assert.ok(before[0] > 0 && hidden[0] === 0, "a click on a name hides its line");
   await page.click(...(await middle(name)));
   await twoFrames();
-  assert.ok((await drawnColours())[first][0] > 0, "another click shows it again");
+  assert.equal(await page.evaluate(`${name}.ariaPressed`), "true");
+  assert.deepEqual((await drawnColours())[first], before, "another click shows it again");
   await page.mouse("mouseMoved", 2, 2);
   await page.evaluate("scrollTo(0, 0)");
 }
 
 async function main() {
   await textsAndBadges();
-  await everyLineIsDrawn("light");
+  await everyChartIsDrawn("light");
   await screenshot("light");
   await chartsAnswer();
 
@@ -138,13 +141,13 @@ async function main() {
   await page.click(...(await middle(`document.querySelector(".theme")`)));
   assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
   assert.notEqual(await background(), light, "the button makes the page dark");
-  await everyLineIsDrawn("dark");
+  await everyChartIsDrawn("dark");
   await screenshot("dark");
 
   await page.resize(390, 844, 2);
   await page.until("narrow charts", `[...document.querySelectorAll("canvas")].every((canvas) => canvas.clientWidth < 390)`);
   assert.ok((await page.evaluate("document.documentElement.scrollWidth")) <= 390, "a phone needs no scrolling to the side");
-  await everyLineIsDrawn("390 pixels wide");
+  await everyChartIsDrawn("390 pixels wide");
   await page.evaluate("scrollTo(0, 0)");
   await screenshot("phone");
 
@@ -155,7 +158,7 @@ async function main() {
   await page.send("Emulation.setEmulatedMedia", { media: "print" });
   await page.until("paper's colours", `document.documentElement.dataset.theme === "light"`);
   assert.equal(await page.evaluate(`getComputedStyle(document.querySelector(".theme")).display`), "none");
-  await everyLineIsDrawn("printed");
+  await everyChartIsDrawn("printed");
   await page.resize(680, 960, 1); // the width of A4 between its margins
   await twoFrames();
   await screenshot("print");
