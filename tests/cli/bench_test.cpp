@@ -115,8 +115,8 @@ TEST(BenchVerb, ViewsOfAllThreeMixersAreReadAndRendered) {
   for (const char* rule : {"lact", "full", "perceiver 16"}) {
     int64_t views = 1;
     for (const auto& row : rows) {
-      if (row.at("rule") == rule && row.at("pass") == "render")
-        EXPECT_EQ(row.at("sizes").at("views"), views *= 2);
+      if (row.at("rule") != rule || row.at("pass") != "render") continue;
+      EXPECT_EQ(row.at("sizes").at("views"), views *= 2);
     }
     EXPECT_EQ(views, 8) << rule;
     EXPECT_THAT(lact::testing::read_file(folder / "v.svg"), HasSubstr(std::string(rule) + ", reading"));

@@ -50,7 +50,7 @@ BenchRows::BenchRows(const Json& printed, const std::string& area) : area_(area)
   const Json& machine = json_member(printed, "machine", whole);
   const std::string of_machine = "\"machine\" in " + whole;
   machine_ = fmt::format(
-      "{}, {}, {} threads: {:.4g} GFLOP/s in {} at most, {:.3g} GB/s from memory",
+      "{}, {}, threads: {}; {:.4g} GFLOP/s in {} at most, {:.3g} GB/s from memory",
       json_word(machine, "cpu", of_machine), json_word(machine, "isa", of_machine),
       json_number(machine, "threads", of_machine), json_number(machine, "peak_gflops", of_machine),
       json_word(machine, "peak_of", of_machine), json_number(machine, "read_gb_per_s", of_machine));
@@ -110,7 +110,7 @@ Table table_of(const std::string& title, const std::string& place, const std::ve
     places.insert(line.x.begin(), line.x.end());
   }
   for (const double x : places) {
-    std::vector<std::string> cells = {fmt::format("{:g}", x)};
+    std::vector<std::string> cells = {fmt::format("{:.0f}", x)};
     for (const Line& line : lines) {
       const auto found = std::find(line.x.begin(), line.x.end(), x);
       cells.push_back(found == line.x.end()

@@ -31,7 +31,7 @@ class BenchRows {
   std::vector<BenchRow> of(const std::string& rule, const std::string& pass, const char* order_by) const;
   bool has(const std::string& rule, const std::string& pass) const;
 
-  /// "AMD EPYC, avx512_bf16, 2 threads: 471 GFLOP/s in bf16 at most, 36.6 GB/s from memory"
+  /// "AMD EPYC, avx512_bf16, threads: 2; 471 GFLOP/s in bf16 at most, 36.6 GB/s from memory"
   std::string machine() const { return machine_; }
 
  private:

@@ -54,22 +54,23 @@ Section chunks_section(const options::Json& bench, bool quick) {
   const Original best = best_original(original);
   const double smallest = descent.x.front(), largest = descent.x.back();
   section.findings.push_back(with_numbers(
-      reaches("LaCT with its largest chunk uses the machine much better than the original regime",
-              fmt::format("share of the peak with chunks of {:g} tokens / the best of TTT-Linear and TTT-MLP "
-                          "with {:g} to {:g} tokens",
-                          largest, kFirstOriginalChunk, kLastOriginalChunk),
-              descent.y.back() / best.percent, kMuchFaster, Direction::higher),
-      fmt::format("{:.3g} % of the peak against {:.3g} % ({} with chunks of {:g})", descent.y.back(),
+      reaches(
+          "LaCT with its largest chunk uses the machine much better than the original regime",
+          fmt::format("share of the peak with chunks of {:.0f} tokens / the best of TTT-Linear and TTT-MLP "
+                      "with {:.0f} to {:.0f} tokens",
+                      largest, kFirstOriginalChunk, kLastOriginalChunk),
+          descent.y.back() / best.percent, kMuchFaster, Direction::higher),
+      fmt::format("{:.3g} % of the peak against {:.3g} % ({} with chunks of {:.0f})", descent.y.back(),
                   best.percent, best.name, best.chunk),
       quick));
   section.findings.push_back(with_numbers(
       reaches("Throughput rises with the size of the chunk",
-              fmt::format("LaCT with chunks of {:g} tokens / with {:g}", largest, smallest),
+              fmt::format("LaCT with chunks of {:.0f} tokens / with {:.0f}", largest, smallest),
               descent.y.back() / descent.y.front(), kMuchFaster, Direction::higher),
       fmt::format("{:.3g} % of the peak against {:.3g} %", descent.y.back(), descent.y.front()), quick));
   section.findings.push_back(with_numbers(
       reaches("LaCT's utilisation is not trivial",
-              fmt::format("percent of the peak with chunks of {:g} tokens", largest), descent.y.back(), 10,
+              fmt::format("percent of the peak with chunks of {:.0f} tokens", largest), descent.y.back(), 10,
               Direction::higher),
       fmt::format("best of all chunks {:.3g} %", *std::max_element(descent.y.begin(), descent.y.end())),
       quick));
@@ -88,8 +89,8 @@ Section chunks_section(const options::Json& bench, bool quick) {
   section.notes = {
       rows.machine(),
       fmt::format(
-          "The operation alone, forward and backward, {:g} tokens in bfloat16: LaCT with {:g} heads of "
-          "{:g} channels ({:g} numbers of state), the original with {:g} of {:g} (TTT-MLP: {:g}).",
+          "The operation alone, forward and backward, {:.0f} tokens in bfloat16: LaCT with {:.0f} x "
+          "{:.0f} channels ({:.0f} numbers of state), the original with {:.0f} x {:.0f} (TTT-MLP: {:.0f}).",
           of_lact.size("tokens"), of_lact.size("heads"), of_lact.size("width"), of_lact.size("state"),
           of_mlp.size("heads"), of_mlp.size("width"), of_mlp.size("state")),
       "Counted are products of tokens and fast weights; Newton-Schulz is not, so that what Muon takes shows "

@@ -32,7 +32,7 @@ double seconds_of_row(const BenchRow& row) { return row.seconds; }
 /// Seconds at the most views over seconds at half as many; a sentence if these are missing.
 double doubled(const Line& line) {
   const auto half = std::find(line.x.begin(), line.x.end(), line.x.back() / 2);
-  LACT_CHECK(half != line.x.end(), "[reproduce] bench views has no row of {} with {:g} views", line.name,
+  LACT_CHECK(half != line.x.end(), "[reproduce] bench views has no row of {} with {:.0f} views", line.name,
              line.x.back() / 2);
   return line.y.back() / line.y[size_t(half - line.x.begin())];
 }
@@ -113,29 +113,30 @@ Section prefill_section(const options::Json& bench, const Infos& infos, bool qui
   };
   const auto seconds = [](const Line& line) { return fmt::format("{}: {:.3g} s", line.name, line.y.back()); };
   const auto per_frame = [](const Line& line) {
-    return fmt::format("{}: {:.3g} ms with {:g} views, {:.3g} ms with {:g}", line.name, line.y.front(),
+    return fmt::format("{}: {:.3g} ms with {:.0f} views, {:.3g} ms with {:.0f}", line.name, line.y.front(),
                        line.x.front(), line.y.back(), line.x.back());
   };
   judge("LaCT's prefill time is linear in the views",
-        fmt::format("LaCT's seconds with {:g} views / with {:g}", views, views / 2), doubled(lact),
+        fmt::format("LaCT's seconds with {:.0f} views / with {:.0f}", views, views / 2), doubled(lact),
         kStillLinear, Direction::lower, seconds(lact));
-  judge("Full attention's is not", fmt::format("its seconds with {:g} views / with {:g}", views, views / 2),
-        doubled(full), kStillLinear, Direction::higher, seconds(full));
+  judge("Full attention's is not",
+        fmt::format("its seconds with {:.0f} views / with {:.0f}", views, views / 2), doubled(full),
+        kStillLinear, Direction::higher, seconds(full));
   judge("LaCT reads many views much faster than full attention",
-        fmt::format("full attention's seconds / LaCT's with {:g} views", views),
+        fmt::format("full attention's seconds / LaCT's with {:.0f} views", views),
         full.y.back() / lact.y.back(), kMuchFaster, Direction::higher, seconds(full) + ", " + seconds(lact));
   judge("LaCT's time of a frame does not depend on the views",
-        fmt::format("milliseconds of a frame with {:g} views / with {:g}", views, fewest),
+        fmt::format("milliseconds of a frame with {:.0f} views / with {:.0f}", views, fewest),
         lact_frame.y.back() / lact_frame.y.front(), kStillConstant, Direction::lower, per_frame(lact_frame));
   judge("Full attention's grows with them",
-        fmt::format("milliseconds of a frame with {:g} views / with {:g}", views, fewest),
+        fmt::format("milliseconds of a frame with {:.0f} views / with {:.0f}", views, fewest),
         full_frame.y.back() / full_frame.y.front(), kStillConstant, Direction::higher, per_frame(full_frame));
   judge("LaCT renders much faster than full attention",
-        fmt::format("full attention's time of a frame / LaCT's with {:g} views", views),
+        fmt::format("full attention's time of a frame / LaCT's with {:.0f} views", views),
         full_frame.y.back() / lact_frame.y.back(), kMuchFaster, Direction::higher,
         per_frame(full_frame) + ", " + per_frame(lact_frame));
   judge("LaCT renders at least as fast as a Perceiver",
-        fmt::format("the Perceiver's time of a frame / LaCT's with {:g} views", views),
+        fmt::format("the Perceiver's time of a frame / LaCT's with {:.0f} views", views),
         perceiver_frame.y.back() / lact_frame.y.back(), 1, Direction::higher,
         per_frame(perceiver_frame) + ", " + per_frame(lact_frame));
 
@@ -154,7 +155,7 @@ Section prefill_section(const options::Json& bench, const Infos& infos, bool qui
       rows.machine(),
       fmt::format(
           "Measured models, in bfloat16: {} parameters, of the same width and number of blocks; views of "
-          "{:g} x {:g} pixels, {:g} tokens each, {:g} tokens with the most views. Weights are fresh: "
+          "{:.0f} x {:.0f} pixels, {:.0f} tokens each, {:.0f} tokens with the most views. Weights are fresh: "
           "their values do not change the time.",
           parameters, one.size("pixels"), one.size("pixels"), one.size("tokens_of_view"),
           one.size("tokens_of_view") * views),

@@ -31,7 +31,7 @@ Section states_section(const options::Json& bench, bool quick) {
   const auto large = with_chunks(descent_rows, true), small = with_chunks(descent_rows, false);
   const double chunk = large.back().size("chunk"), small_chunk = small.back().size("chunk");
   const auto line = [&](const char* rule, double tokens, const std::vector<BenchRow>& of_line) {
-    return line_of(fmt::format("{}, chunks of {:g}", rule, tokens), of_line, "state", percent_of_peak);
+    return line_of(fmt::format("{}, chunks of {:.0f}", rule, tokens), of_line, "state", percent_of_peak);
   };
   const Line large_line = line("gradient descent", chunk, large);
   const Line small_line = line("gradient descent", small_chunk, small);
@@ -46,15 +46,15 @@ Section states_section(const options::Json& bench, bool quick) {
   const double growth = large.back().size("state") / large.front().size("state");
   const double best = *std::max_element(large_line.y.begin(), large_line.y.end());
   section.findings.push_back(with_numbers(
-      reaches(
-          fmt::format("With one large chunk, throughput stays high while the state grows {:g} times", growth),
-          "share of the peak with the largest state / the best of all states", large_line.y.back() / best,
-          kStaysHigh, Direction::higher),
+      reaches(fmt::format("With one large chunk, throughput stays high while the state grows {:.0f} times",
+                          growth),
+              "share of the peak with the largest state / the best of all states", large_line.y.back() / best,
+              kStaysHigh, Direction::higher),
       fmt::format("{:.3g} % of the peak against {:.3g} %", large_line.y.back(), best), quick));
   section.findings.push_back(with_numbers(
       reaches("A large state needs large chunks",
-              fmt::format("share of the peak with the largest state, chunks of {:g} tokens / of {:g}", chunk,
-                          small_chunk),
+              fmt::format("share of the peak with the largest state, chunks of {:.0f} tokens / of {:.0f}",
+                          chunk, small_chunk),
               large_line.y.back() / small_line.y.back(), kMuchFaster, Direction::higher),
       fmt::format("{:.3g} % of the peak against {:.3g} %", large_line.y.back(), small_line.y.back()), quick));
 
@@ -65,12 +65,12 @@ Section states_section(const options::Json& bench, bool quick) {
   section.charts.push_back(std::move(chart));
   section.notes = {
       rows.machine(),
-      fmt::format(
-          "SwiGLU fast weights, forward and backward, {:g} tokens of {:g} channels in bfloat16: {:g} heads "
-          "of {:g} channels to {:g} of {:g}, the hidden layer as wide as a head.",
-          large.front().size("tokens"), large.front().size("heads") * large.front().size("width"),
-          large.front().size("heads"), large.front().size("width"), large.back().size("heads"),
-          large.back().size("width")),
+      fmt::format("SwiGLU fast weights, forward and backward, {:.0f} tokens of {:.0f} channels in bfloat16: "
+                  "heads of {:.0f} x "
+                  "{:.0f} channels to {:.0f} x {:.0f}, the hidden layer as wide as a head.",
+                  large.front().size("tokens"), large.front().size("heads") * large.front().size("width"),
+                  large.front().size("heads"), large.front().size("width"), large.back().size("heads"),
+                  large.back().size("width")),
       "Counted are products of tokens and fast weights. Newton-Schulz grows with the cube of a head's width, "
       "so Muon wants chunks that grow with the state."};
   return section;

@@ -27,9 +27,9 @@ constexpr TextMixer kTextMixers[] = {
     {"window attention", "window", "lm_3b_window", 0, 6.4},
     {"GLA", "gla", "lm_3b_gla", 384, 5.0},
     {"DeltaNet", "deltanet", "lm_3b_deltanet", 128, 5.1},
-    {"LaCT, gradient descent", "lact gd", "lm_3b_paper", 2304, 5.0},
-    {"LaCT, momentum", "lact momentum", "lm_3b_paper", 2304, 4.9},
-    {"LaCT, Muon", "lact", "lm_3b_paper", 2304, 4.3},
+    {"LaCT with gradient descent", "lact gd", "lm_3b_paper", 2304, 5.0},
+    {"LaCT with momentum", "lact momentum", "lm_3b_paper", 2304, 4.9},
+    {"LaCT with Muon", "lact", "lm_3b_paper", 2304, 4.3},
 };
 enum Rival { kTransformer, kWindow, kGla, kDeltaNet, kDescent, kMomentum, kMuon };
 
@@ -58,7 +58,7 @@ double common_length(const std::vector<Line>& lines) {
 }
 
 Table throughput_table(const std::vector<double>& rates, const std::vector<BenchRow>& rows, double length) {
-  Table table = {fmt::format("A training step on {:g} tokens, and the paper's", length),
+  Table table = {fmt::format("A training step on {:.0f} tokens, and the paper's", length),
                  {"", "state / d", "tokens/s", "of the Transformer's", "paper: state / d", "paper: tokens/s",
                   "paper: of the Transformer's"},
                  {}};
@@ -100,7 +100,7 @@ std::vector<Finding> order_of(const std::vector<double>& rates, double length, b
   std::vector<Finding> findings;
   const auto judge = [&](const std::string& statement, Rival one, Rival other, double limit,
                          Direction direction) {
-    const std::string what = fmt::format("tokens per second of {} / of {} on {:g} tokens",
+    const std::string what = fmt::format("tokens per second of {} / of {} on {:.0f} tokens",
                                          kTextMixers[one].name, kTextMixers[other].name, length);
     findings.push_back(with_numbers(
         reaches(statement, what, rates[one] / rates[other], limit, direction),
@@ -174,11 +174,12 @@ Section training_section(const options::Json& bench, const Infos& infos, bool qu
   section.notes = {
       rows.machine(),
       fmt::format(
-          "Measured is one block (layer, norms and feed-forward network) of width {:g} in bfloat16, forward "
+          "Measured is one block (layer, norms and feed-forward network) of width {:.0f} in bfloat16, "
+          "forward "
           "and backward, without embedding, head and optimizer; the paper measures 3B models of width 3072 "
           "with activation checkpointing on 8 GPUs.",
           lact.size("width")),
-      fmt::format("Chunks and windows of {:g} and {:g} tokens; all but the Transformer have the window. "
+      fmt::format("Chunks and windows of {:.0f} and {:.0f} tokens; all but the Transformer have the window. "
                   "Parameters of "
                   "the block: {}.",
                   lact.size("chunk"), lact.size("window"), parameters),
