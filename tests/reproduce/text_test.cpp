@@ -162,14 +162,14 @@ TEST(TextExperimentsTest, TheGapBetweenStatesHasToWiden) {
   MadeResults made;
   made.contender("muon_heads8", 2.0, 2.6, 0, 10);
   made.contender("muon_heads4", 2.0, 2.4, 0, 20);
-  made.contender("muon_heads2", 2.0, 2.2, 0, 40);
-  made.contender("muon", 1.9, 2.0, 0, 80);
+  made.contender("muon", 2.0, 2.2, 0, 40);
+  made.contender("muon_heads1", 1.9, 2.0, 0, 80);
   EXPECT_EQ(experiment("fig7a", kTwoHours).section(made.results).verdict(), Verdict::holds);
   const Section curve = experiment("fig1c", kTwoHours).section(made.results);
   EXPECT_EQ(curve.verdict(), Verdict::holds);
   EXPECT_EQ(curve.charts[0].lines[0].x, (std::vector<double>{10, 20, 40, 80}));
 
-  made.contender("muon", 1.3, 2.0, 0, 80);
+  made.contender("muon_heads1", 1.3, 2.0, 0, 80);
   EXPECT_EQ(experiment("fig7a", kTwoHours).section(made.results).verdict(), Verdict::does_not_hold);
 }
 

@@ -92,7 +92,7 @@ void add_lm_generate(CLI::App& task) {
   const auto arguments = std::make_shared<GenerateArguments>();
   auto* verb = task.add_subcommand("generate", "Write text token by token, in constant memory");
   verb->footer(
-      "Example: lact lm generate --model run --prompt \"It was a dark\" --max-tokens 200\n"
+      "Example: lact lm generate --prompt \"It was a dark\" --max-tokens 200\n"
       "         lact lm generate --model run --memory book.mem --prompt \"And then\"\n"
       "Several --memory files are continued one after the other, each on its own.");
   add_lm_options(*verb, arguments->lm);

@@ -22,15 +22,16 @@ Contender window_only();
 Contender full_attention();
 Contender gla();
 Contender deltanet();
-// LaCT with one head of the whole width, by the optimizer of the fast weights.
+// LaCT with two heads, by the optimizer of the fast weights.
 Contender lact_gd();
 Contender lact_momentum();
 Contender lact_muon();
-/// LaCT with Muon and more, narrower heads: a smaller state. One head is lact_muon.
+/// LaCT with Muon and other heads, whose widths add up to the model's: the more, the smaller the state. Two
+/// are lact_muon.
 Contender lact_heads(int num_heads);
-/// f(x) = W x instead of SwiGLU, one head.
-Contender linear_muon();
-Contender linear_gd();
+/// f(x) = W x instead of SwiGLU.
+Contender linear_muon();  ///< one head: d² numbers
+Contender linear_gd();    ///< four heads: as many numbers as GLA has
 /// LaCT with Muon and other words of its update rule.
 Contender lact_variant(const std::string& id, const std::string& name, const Words& update_fields,
                        double slowness = 1);

@@ -18,7 +18,7 @@ Finding lower_loss(const Trainings& trainings, const Results& results, const Con
 
 Experiment linear_or_not(const Plan& plan) {
   // SwiGLU with 4 heads has 3/4 of the numbers of one linear matrix.
-  const Trainings trainings(plan, {linear_muon(), lact_heads(4), lact_muon()});
+  const Trainings trainings(plan, {linear_muon(), lact_heads(4), lact_heads(2)});
   Experiment experiment{
       "fig8a", "Figure 8a: linear and nonlinear fast weights (text)", trainings.steps(false), {}};
   experiment.section = [trainings](const Results& results) {

@@ -8,7 +8,7 @@ namespace {
 
 /// From the smallest state to the largest: heads of the same total width.
 std::vector<Contender> by_state(const Plan& plan) {
-  if (plan.smoke()) return {lact_heads(4), lact_heads(1)};
+  if (plan.smoke()) return {lact_heads(4), lact_heads(2)};
   return {lact_heads(8), lact_heads(4), lact_heads(2), lact_heads(1)};
 }
 

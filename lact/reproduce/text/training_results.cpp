@@ -161,8 +161,8 @@ std::vector<std::string> Trainings::notes(const Results& results) const {
   return {
       fmt::format(
           "Generated text: {} facts of {} names and {} things, bound anew in each document; a word is "
-          "a token. Half of the tokens (which name, which thing is told) cannot be known: losses "
-          "differ by what is remembered.",
+          "a token. Only the thing behind a name that was told before can be known; losses differ by what "
+          "is remembered.",
           text.at("facts").get<int64_t>(), text.at("names").get<int64_t>(), text.at("things").get<int64_t>()),
       fmt::format(
           "Each model: {} block(s) of width {}, window and chunk of {} tokens, convolution of width {} "
