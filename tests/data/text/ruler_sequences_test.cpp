@@ -21,6 +21,8 @@ std::string text_of(const TokenSource& source, int64_t index, int64_t length) {
 
 const std::regex kNeedle("special magic (numbers|uuids) for ([a-z]+-[a-z]+) is: ([0-9a-f-]+)\\.");
 
+const std::regex kValue("[0-9a-f-]+");
+
 TEST(RulerSequences, OneExampleFillsASequenceAndItsQuestionAndAnswerAreMarked) {
   const auto tokenizer = byte_tokenizer();
   const auto source = ruler_sequences(*tokenizer, {}, 3);
@@ -42,8 +44,8 @@ TEST(RulerSequences, OneExampleFillsASequenceAndItsQuestionAndAnswerAreMarked) {
     EXPECT_TRUE(prompt.ends_with("mentioned in the provided text is") ||
                 prompt.ends_with("mentioned in the provided text are"));
     const std::string expected = text.substr(prompt.size(), size_t(end) - 1 - prompt.size());
-    for (std::sregex_token_iterator value(expected.begin(), expected.end(), std::regex("[0-9a-f-]+")), none;
-         value != none; ++value)
+    for (std::sregex_token_iterator value(expected.begin(), expected.end(), kValue), none; value != none;
+         ++value)
       EXPECT_THAT(prompt, HasSubstr(" is: " + value->str() + "."));
     kinds.insert(prompt.substr(0, 20));
   }
