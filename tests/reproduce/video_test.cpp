@@ -26,7 +26,7 @@ constexpr Plan kPlan = {.budget = Budget::two_hours, .seeds = 3};
 /// The loss of the chunks before `counted`, the first of them is 1, says the opposite of the others.
 Json evaluated(const std::string& name, double loss, double returning, int64_t chunks, int64_t counted) {
   std::vector<double> by_chunk(size_t(chunks), loss);
-  for (int64_t chunk = 1; chunk < counted; ++chunk) by_chunk.at(size_t(chunk - 1)) = 1 - loss;
+  for (int64_t chunk = 1; chunk < counted; ++chunk) by_chunk.at(size_t(chunk - 1)) = 1 - 10 * loss;
   return {{"name", name},
           {"parameters", 1000},
           {"by_chunk", by_chunk},
