@@ -19,7 +19,6 @@ using lact::testing::expect_mistake;
 using lact::testing::run_program;
 using lact::testing::TemporaryFolder;
 using lact::testing::write_file;
-using options::Json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -27,10 +26,10 @@ class ReproduceProgram : public ::testing::Test {
  protected:
   std::string output(const std::string& name = "out") const { return " -o '" + folder_ / name + "' "; }
 
-  static Json json_of(const std::string& arguments) {
+  static options::Json json_of(const std::string& arguments) {
     const auto outcome = run_program(arguments);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    return Json::parse(outcome.out);
+    return options::Json::parse(outcome.out);
   }
 
   TemporaryFolder folder_;
@@ -38,7 +37,7 @@ class ReproduceProgram : public ::testing::Test {
 
 TEST_F(ReproduceProgram, ListsItsExperiments) {
   const auto all = reproduce::experiments({.budget = reproduce::Budget::smoke, .seeds = 1});
-  const Json list = json_of("reproduce --list --json --budget smoke");
+  const options::Json list = json_of("reproduce --list --json --budget smoke");
   ASSERT_EQ(list.size(), all.size());
   const std::string text = run_program("reproduce --list").out;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -63,7 +62,7 @@ TEST_F(ReproduceProgram, MistakesAreOneSentence) {
 
 TEST_F(ReproduceProgram, ADryRunPrintsCommandsThatAUserCouldType) {
   for (const std::string budget : {"smoke", "2h"}) {
-    const Json plan = json_of("reproduce --dry-run --json --budget " + budget + output());
+    const options::Json plan = json_of("reproduce --dry-run --json --budget " + budget + output());
     EXPECT_GT(plan["seconds"], 0);
     ASSERT_FALSE(plan["steps"].empty());
     for (const auto& step : plan["steps"]) {
@@ -90,7 +89,7 @@ TEST_F(ReproduceProgram, TheProgramKnowsTheWordsOfEveryBudget) {
     for (size_t i = 0; i < graph.size(); ++i) {
       const auto& step = graph.step(i);
       if (step.words.empty()) continue;  // chosen from results
-      auto words = with_places(
+      auto words = reproduce::with_places(
           step.words, [&](const std::string& id) { return graph.has(id); },
           [&](const std::string& id) { return folder_ / id; });
       if (words.front() == "launch")
@@ -107,8 +106,8 @@ TEST_F(ReproduceProgram, TheProgramKnowsTheWordsOfEveryBudget) {
 /// Everything, as small as it gets: two minutes of two cores.
 TEST_F(ReproduceProgram, SmokeYieldsEverySectionAndASecondRunDoesNothingAnew) {
   const std::string command = "reproduce --budget smoke --json" + output();
-  const Json list = json_of("reproduce --list --json --budget smoke");
-  const Json first = json_of(command + "--record '" + folder_ / "record" + "'");
+  const options::Json list = json_of("reproduce --list --json --budget smoke");
+  const options::Json first = json_of(command + "--record '" + folder_ / "record" + "'");
   EXPECT_GT(first["ran"], 0);
   EXPECT_EQ(first["failed"], 0) << first["failures"];
   EXPECT_TRUE(first["failures"].empty()) << first["failures"];
@@ -131,10 +130,10 @@ TEST_F(ReproduceProgram, SmokeYieldsEverySectionAndASecondRunDoesNothingAnew) {
   }
   for (const std::string name : {"report.html", "report.md", "report.json"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / "out/" + name)) << name;
-  const Json second = json_of(command);
+  const options::Json second = json_of(command);
   EXPECT_EQ(second["ran"], 0);
   EXPECT_EQ(second["cached"], first["ran"]);
-  const auto numbers_of = [](Json report) {
+  const auto numbers_of = [](options::Json report) {
     report.erase("date");
     return report;
   };

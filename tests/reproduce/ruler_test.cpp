@@ -11,6 +11,7 @@
 #include "lact/reproduce/experiment.h"
 #include "lact/reproduce/ruler/retrieval.h"
 #include "support/errors.h"
+#include "support/experiments.h"
 #include "support/temporary_folder.h"
 
 namespace lact::reproduce {
@@ -23,12 +24,8 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-const Plan kTwoHours = {Budget::two_hours, 3};
-
-Experiment experiment(const std::string& id, const Plan& plan = kTwoHours) {
-  for (Experiment& one : ruler_experiments(plan))
-    if (one.id == id) return one;
-  throw std::runtime_error("no experiment " + id);
+Experiment ruler_experiment(const std::string& id, const Plan& plan = kTwoHours) {
+  return find_experiment(ruler_experiments(plan), id);
 }
 
 /// Folders as trainings and evaluations leave them.
@@ -81,7 +78,7 @@ double muon_first(const std::string& contender, int64_t seed) {
 TEST_F(ReproducedRuler, ClaimsHoldWhereMuonIsAhead) {
   pretend(kTwoHours, muon_first);
   for (const char* id : {"tab_ruler_single", "tab_ruler_multi"}) {
-    const Section section = experiment(id).section(results_);
+    const Section section = ruler_experiment(id).section(results_);
     ASSERT_THAT(section.findings, SizeIs(4));
     for (const auto& finding : section.findings)
       EXPECT_EQ(finding.verdict, Verdict::holds) << finding.statement;
@@ -105,7 +102,7 @@ TEST_F(ReproducedRuler, ClaimsFailWhereOthersAreAhead) {
   pretend(kTwoHours, [](const std::string& contender, int64_t seed) {
     return (contender == "lact_muon" ? 40 : 80) + 0.5 * double(seed);
   });
-  const Section section = experiment("tab_ruler_single").section(results_);
+  const Section section = ruler_experiment("tab_ruler_single").section(results_);
   for (const auto& finding : section.findings)
     EXPECT_EQ(finding.verdict, Verdict::does_not_hold) << finding.statement;
 }
@@ -114,7 +111,7 @@ TEST_F(ReproducedRuler, NothingIsClaimedWhereNobodyHasLearnt) {
   pretend(kTwoHours, [](const std::string& contender, int64_t seed) {
     return (contender == "lact_muon" ? 6 : 1) + 0.1 * double(seed);
   });
-  for (const auto& finding : experiment("tab_ruler_single").section(results_).findings) {
+  for (const auto& finding : ruler_experiment("tab_ruler_single").section(results_).findings) {
     EXPECT_EQ(finding.verdict, Verdict::inconclusive);
     EXPECT_THAT(finding.because, HasSubstr("None has learnt these tasks"));
   }
@@ -127,11 +124,11 @@ TEST_F(ReproducedRuler, MissingCellsAndNumbersAreSentences) {
   auto short_of_one = scores(size, 50);
   short_of_one["models"][0]["scores"].erase(0);
   add(id, "stdout.txt", short_of_one.dump());
-  EXPECT_SENTENCE(experiment("tab_ruler_single").section(results_), id + ": has ");
+  EXPECT_SENTENCE(ruler_experiment("tab_ruler_single").section(results_), id + ": has ");
   auto without_number = scores(size, 50);
   without_number["models"][0]["scores"][0]["score"] = "high";
   add(id, "stdout.txt", without_number.dump());
-  EXPECT_SENTENCE(experiment("tab_ruler_single").section(results_), "has no number \"score\"");
+  EXPECT_SENTENCE(ruler_experiment("tab_ruler_single").section(results_), "has no number \"score\"");
 }
 
 TEST_F(ReproducedRuler, OtherSeedsTakeTheBestRateAndScoresTheirFolders) {
@@ -139,7 +136,7 @@ TEST_F(ReproducedRuler, OtherSeedsTakeTheBestRateAndScoresTheirFolders) {
   const auto size = ruler::size(kTwoHours);
   const auto& muon = ruler::contenders().back();
   std::set<std::string> ids;
-  for (const auto& step : experiment("tab_ruler_single").steps) {
+  for (const auto& step : ruler_experiment("tab_ruler_single").steps) {
     EXPECT_TRUE(ids.insert(step.id).second) << step.id;
     for (const auto& need : step.needs) EXPECT_THAT(ids, Contains(need)) << "needed by " << step.id;
     if (step.id == ruler::training_id(muon, 2)) {
@@ -155,7 +152,7 @@ TEST_F(ReproducedRuler, OtherSeedsTakeTheBestRateAndScoresTheirFolders) {
 }
 
 TEST_F(ReproducedRuler, BothTablesShareTheirSteps) {
-  const auto single = experiment("tab_ruler_single"), several = experiment("tab_ruler_multi");
+  const auto single = ruler_experiment("tab_ruler_single"), several = ruler_experiment("tab_ruler_multi");
   ASSERT_EQ(single.steps.size(), several.steps.size());
   for (size_t i = 0; i < single.steps.size(); ++i) {
     EXPECT_EQ(single.steps[i].id, several.steps[i].id);
@@ -166,7 +163,7 @@ TEST_F(ReproducedRuler, BothTablesShareTheirSteps) {
 TEST_F(ReproducedRuler, SmokeHasOneSeedAndOneRate) {
   const Plan smoke = {Budget::smoke, 3};
   pretend(smoke, muon_first);
-  const Section section = experiment("tab_ruler_multi", smoke).section(results_);
+  const Section section = ruler_experiment("tab_ruler_multi", smoke).section(results_);
   for (const auto& finding : section.findings) EXPECT_EQ(finding.verdict, Verdict::inconclusive);
   EXPECT_TRUE(section.charts[0].lines[0].low.empty());
 }

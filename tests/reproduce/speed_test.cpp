@@ -10,6 +10,7 @@
 
 #include "lact/base/error.h"
 #include "lact/reproduce/speed/bench_rows.h"
+#include "support/experiments.h"
 
 namespace lact::reproduce {
 namespace {
@@ -41,12 +42,6 @@ Json printed(std::vector<Json> rows) {
             {"read_gb_per_s", 36.6}}},
           {"command", "lact bench"},
           {"results", rows}};
-}
-
-std::vector<Verdict> verdicts(const Section& section) {
-  std::vector<Verdict> all;
-  for (const Finding& finding : section.findings) all.push_back(finding.verdict);
-  return all;
 }
 
 template <class Action>

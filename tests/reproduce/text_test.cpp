@@ -8,19 +8,13 @@
 #include <set>
 
 #include "lact/reproduce/experiment.h"
+#include "support/experiments.h"
 #include "support/temporary_folder.h"
 
 namespace lact::reproduce {
 namespace {
 
 using ::testing::HasSubstr;
-
-Experiment experiment(const std::string& id, const Plan& plan) {
-  for (auto& one : text_experiments(plan)) {
-    if (one.id == id) return one;
-  }
-  throw std::runtime_error("no experiment " + id);
-}
 
 const Step& step(const Experiment& experiment, const std::string& id) {
   const auto found = std::find_if(experiment.steps.begin(), experiment.steps.end(),
@@ -83,8 +77,6 @@ class MadeResults {
   lact::testing::TemporaryFolder folder_;
 };
 
-const Plan kTwoHours{Budget::two_hours, 3};
-
 TEST(TextExperimentsTest, StepsOfOneIdAreAlikeAndNameOnlyStepsOfTheirExperiment) {
   for (const Budget budget : {Budget::smoke, Budget::two_hours, Budget::overnight}) {
     std::map<std::string, Words> known;
@@ -123,7 +115,7 @@ TEST(TextExperimentsTest, EveryContenderIsTunedOverTheSameGridAndHasThreeSeeds) 
 }
 
 TEST(TextExperimentsTest, TheBestRateOfTheSweepIsTaken) {
-  const Experiment optimizers = experiment("fig7b", kTwoHours);
+  const Experiment optimizers = find_experiment(text_experiments(kTwoHours), "fig7b");
   MadeResults made;
   made.contender("gd", 2, 2, 0.5, 100);
   const Words words = step(optimizers, "text_gd_seed2").choose(made.results);
@@ -138,7 +130,7 @@ TEST(TextExperimentsTest, LossAndRetrievalDecideFigureFive) {
   for (const std::string name : {"full", "window", "gla", "deltanet", "momentum"})
     made.contender(name, 2, 2.5, 0.3, 100);
   made.contender("muon", 2, 1.5, 0.9, 100);
-  const Experiment five = experiment("fig5", kTwoHours);
+  const Experiment five = find_experiment(text_experiments(kTwoHours), "fig5");
   const Section section = five.section(made.results);
   EXPECT_EQ(section.findings.size(), 7U);
   for (const auto& finding : section.findings)
@@ -164,13 +156,15 @@ TEST(TextExperimentsTest, TheGapBetweenStatesHasToWiden) {
   made.contender("muon_heads4", 2.0, 2.4, 0, 20);
   made.contender("muon", 2.0, 2.2, 0, 40);
   made.contender("muon_heads1", 1.9, 2.0, 0, 80);
-  EXPECT_EQ(experiment("fig7a", kTwoHours).section(made.results).verdict(), Verdict::holds);
-  const Section curve = experiment("fig1c", kTwoHours).section(made.results);
+  EXPECT_EQ(find_experiment(text_experiments(kTwoHours), "fig7a").section(made.results).verdict(),
+            Verdict::holds);
+  const Section curve = find_experiment(text_experiments(kTwoHours), "fig1c").section(made.results);
   EXPECT_EQ(curve.verdict(), Verdict::holds);
   EXPECT_EQ(curve.charts[0].lines[0].x, (std::vector<double>{10, 20, 40, 80}));
 
   made.contender("muon_heads1", 1.3, 2.0, 0, 80);
-  EXPECT_EQ(experiment("fig7a", kTwoHours).section(made.results).verdict(), Verdict::does_not_hold);
+  EXPECT_EQ(find_experiment(text_experiments(kTwoHours), "fig7a").section(made.results).verdict(),
+            Verdict::does_not_hold);
 }
 
 TEST(TextExperimentsTest, NonlinearStatesAreComparedAtASmallerSize) {
@@ -178,9 +172,11 @@ TEST(TextExperimentsTest, NonlinearStatesAreComparedAtASmallerSize) {
   made.contender("linear_muon", 2, 2.2, 0, 100);
   made.contender("muon_heads4", 2, 2.0, 0, 75);
   made.contender("muon", 2, 1.9, 0, 300);
-  EXPECT_EQ(experiment("fig8a", kTwoHours).section(made.results).verdict(), Verdict::holds);
+  EXPECT_EQ(find_experiment(text_experiments(kTwoHours), "fig8a").section(made.results).verdict(),
+            Verdict::holds);
   made.contender("muon_heads4", 2, 2.0, 0, 150);
-  EXPECT_EQ(experiment("fig8a", kTwoHours).section(made.results).verdict(), Verdict::does_not_hold);
+  EXPECT_EQ(find_experiment(text_experiments(kTwoHours), "fig8a").section(made.results).verdict(),
+            Verdict::does_not_hold);
 }
 
 }  // namespace

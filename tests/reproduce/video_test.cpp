@@ -8,6 +8,7 @@
 #include "lact/base/error.h"
 #include "lact/reproduce/experiment.h"
 #include "lact/reproduce/video/trainings.h"
+#include "support/experiments.h"
 #include "support/temporary_folder.h"
 
 namespace lact::reproduce {
@@ -20,8 +21,6 @@ using options::Json;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr Plan kPlan = {.budget = Budget::two_hours, .seeds = 3};
 
 /// The loss of the chunks before `counted`, the first of them is 1, says the opposite of the others.
 Json evaluated(const std::string& name, double loss, double returning, int64_t chunks, int64_t counted) {
@@ -72,7 +71,7 @@ class Figure6 : public ::testing::Test {
   }
 
   Section section_of(const std::string& id, double lact) {
-    for (const Experiment& experiment : video_experiments(kPlan)) {
+    for (const Experiment& experiment : video_experiments(kTwoHours)) {
       finish(experiment, lact);
       if (experiment.id == id) return experiment.section(results_);
     }
@@ -83,12 +82,6 @@ class Figure6 : public ::testing::Test {
   TemporaryFolder folder_;
   Results results_;
 };
-
-std::vector<Verdict> verdicts(const Section& section) {
-  std::vector<Verdict> all;
-  for (const Finding& finding : section.findings) all.push_back(finding.verdict);
-  return all;
-}
 
 TEST_F(Figure6, HoldsWhereLactIsBetterThanTheWindowAndAsGoodAsFullAttention) {
   const Section section = section_of("fig6a", 0.03);
@@ -128,7 +121,7 @@ TEST_F(Figure6, LongerClipsCountBeyondTheTrainingAlone) {
 }
 
 TEST_F(Figure6, TrainingsTakeTheBestRateOfTheirOwnSweep) {
-  const auto experiments = video_experiments(kPlan);
+  const auto experiments = video_experiments(kTwoHours);
   finish(experiments[0], 0.03);
   for (const Step& step : experiments[0].steps) {
     if (!step.choose) continue;
@@ -138,7 +131,7 @@ TEST_F(Figure6, TrainingsTakeTheBestRateOfTheirOwnSweep) {
 }
 
 TEST_F(Figure6, StepsThatFiguresShareAreAlikeAndEveryFolderThatIsReadIsMade) {
-  for (const Plan& plan : {kPlan, Plan{.budget = Budget::smoke, .seeds = 1}}) {
+  for (const Plan& plan : {kTwoHours, Plan{.budget = Budget::smoke, .seeds = 1}}) {
     std::map<std::string, Words> known;
     for (const Experiment& experiment : video_experiments(plan)) {
       std::set<std::string> made;
