@@ -1,6 +1,8 @@
 // `lact bench` as a user runs it.
 #include <nlohmann/json.hpp>
 
+#include <map>
+
 #include "support/places.h"
 #include "support/program.h"
 
@@ -85,6 +87,16 @@ TEST(BenchVerb, AShapeMayBeGivenRepeatedly) {
   EXPECT_EQ(rows[1].at("rule"), "full");
   EXPECT_EQ(rows[1].at("sizes").at("tokens"), 64);
   for (const auto& row : rows) EXPECT_EQ(row.at("pass"), "training step");
+}
+
+// Momentum has a projection of its own; Muon has nothing to learn.
+TEST(BenchVerb, LactIsMeasuredWithSimplerStepsToo) {
+  std::map<std::string, int> parameters;
+  for (const auto& row : quick_rows("mixers --shape '32 tokens lact'"))
+    parameters[row.at("rule")] = row.at("sizes").at("parameters");
+  ASSERT_EQ(parameters.size(), 3u);
+  EXPECT_EQ(parameters.at("lact"), parameters.at("lact momentum"));
+  EXPECT_GT(parameters.at("lact momentum"), parameters.at("lact gd"));
 }
 
 TEST(BenchVerb, ABlockHasAFeedForwardNetworkAroundItsLayer) {

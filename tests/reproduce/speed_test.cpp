@@ -19,7 +19,8 @@ using options::Json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Json row(const std::string& rule, const std::string& pass, double seconds, const Json& share, Json sizes) {
+Json speed_row(const std::string& rule, const std::string& pass, double seconds, const Json& share,
+               Json sizes) {
   return {{"area", "any"},
           {"shape", "any"},
           {"rule", rule},
@@ -32,7 +33,7 @@ Json row(const std::string& rule, const std::string& pass, double seconds, const
           {"sizes", std::move(sizes)}};
 }
 
-Json printed(std::vector<Json> rows) {
+Json speed_output(std::vector<Json> rows) {
   return {{"machine",
            {{"cpu", "a processor"},
             {"threads", 2},
@@ -45,7 +46,7 @@ Json printed(std::vector<Json> rows) {
 }
 
 template <class Action>
-std::string sentence(const Action& action) {
+std::string speed_sentence(const Action& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -55,7 +56,7 @@ std::string sentence(const Action& action) {
 }
 
 /// Shares of the peak by chunks of 16, 64 and 4096 tokens.
-Json chunks(double large, double original) {
+Json chunk_rows(double large, double original) {
   std::vector<Json> rows;
   for (const auto& [rule, factor] : std::vector<std::pair<std::string, double>>{{"gd", large},
                                                                                 {"linear gd", large / 2},
@@ -66,25 +67,26 @@ Json chunks(double large, double original) {
     const double shares[] = {0.1 * factor, 0.5 * factor, factor};
     const double tokens[] = {16, 64, 4096};
     for (int i : {2, 0, 1})
-      rows.push_back(
-          row(rule, "forward+backward", 1, shares[i],
-              {{"heads", 4}, {"tokens", 4096}, {"chunk", tokens[i]}, {"width", 256}, {"state", 786432}}));
+      rows.push_back(speed_row(
+          rule, "forward+backward", 1, shares[i],
+          {{"heads", 4}, {"tokens", 4096}, {"chunk", tokens[i]}, {"width", 256}, {"state", 786432}}));
   }
-  return printed(rows);
+  return speed_output(rows);
 }
 
 TEST(SpeedChunks, LargeChunksAreHeldAgainstTheBestOfTheOriginalRegime) {
-  const Section good = chunks_section(chunks(0.6, 0.5), false);
+  const Section good = chunks_section(chunk_rows(0.6, 0.5), false);
   EXPECT_THAT(verdicts(good), ElementsAre(Verdict::holds, Verdict::holds, Verdict::holds));
   EXPECT_THAT(good.findings[0].because,
               HasSubstr("2.4; 60 % of the peak against 25 % (TTT-Linear with chunks of 64)"));
   EXPECT_THAT(good.findings[0].rule, HasSubstr("at least 2"));
-  const Section bad = chunks_section(chunks(0.06, 0.1), false);
-  EXPECT_THAT(verdicts(bad), ElementsAre(Verdict::does_not_hold, Verdict::holds, Verdict::does_not_hold));
+  const Section bad = chunks_section(chunk_rows(0.06, 0.1), false);
+  EXPECT_THAT(verdicts(bad),
+              ElementsAre(Verdict::does_not_hold, Verdict::holds, Verdict::does_not_hold));
 }
 
 TEST(SpeedChunks, AllRegimesAreDrawnInTheOrderOfTheChunks) {
-  const Section section = chunks_section(chunks(0.6, 0.2), false);
+  const Section section = chunks_section(chunk_rows(0.6, 0.2), false);
   ASSERT_EQ(section.charts.size(), 1u);
   ASSERT_EQ(section.charts[0].lines.size(), 6u);
   EXPECT_EQ(section.charts[0].lines[1].name, "LaCT, Muon");
@@ -97,34 +99,34 @@ TEST(SpeedChunks, AllRegimesAreDrawnInTheOrderOfTheChunks) {
 }
 
 TEST(SpeedChunks, QuickShapesGiveNoVerdict) {
-  const Section section = chunks_section(chunks(0.6, 0.2), true);
+  const Section section = chunks_section(chunk_rows(0.6, 0.2), true);
   EXPECT_THAT(verdicts(section), ::testing::Each(Verdict::inconclusive));
   EXPECT_THAT(section.findings[0].rule, HasSubstr("--quick"));
 }
 
 /// Seconds and shares of states of 1, 4 and 16 thousand numbers.
-Json states(double last_large, double last_small) {
+Json state_rows(double last_large, double last_small) {
   std::vector<Json> rows;
   const auto add = [&](const char* rule, double chunk, std::vector<double> shares) {
     for (size_t i = 0; i < shares.size(); ++i)
-      rows.push_back(row(rule, "forward+backward", 1, shares[i],
-                         {{"heads", 4 >> i},
-                          {"tokens", 4096},
-                          {"chunk", chunk},
-                          {"width", 16 << i},
-                          {"state", 1000 << (2 * i)}}));
+      rows.push_back(speed_row(rule, "forward+backward", 1, shares[i],
+                               {{"heads", 4 >> i},
+                                {"tokens", 4096},
+                                {"chunk", chunk},
+                                {"width", 16 << i},
+                                {"state", 1000 << (2 * i)}}));
   };
   add("gd", 4096, {0.5, 0.6, last_large});
   add("muon", 4096, {0.4, 0.4, 0.3});
   add("gd", 64, {0.3, 0.3, last_small});
-  return printed(rows);
+  return speed_output(rows);
 }
 
 TEST(SpeedStates, ThroughputHasToStayHighWhileTheStateGrows) {
-  const Section good = states_section(states(0.58, 0.1), false);
+  const Section good = states_section(state_rows(0.58, 0.1), false);
   EXPECT_THAT(verdicts(good), ElementsAre(Verdict::holds, Verdict::holds));
   EXPECT_THAT(good.findings[0].statement, HasSubstr("grows 16 times"));
-  EXPECT_THAT(verdicts(states_section(states(0.3, 0.25), false)),
+  EXPECT_THAT(verdicts(states_section(state_rows(0.3, 0.25), false)),
               ElementsAre(Verdict::does_not_hold, Verdict::does_not_hold));
   ASSERT_EQ(good.charts.size(), 1u);
   ASSERT_EQ(good.charts[0].lines.size(), 3u);
@@ -134,19 +136,20 @@ TEST(SpeedStates, ThroughputHasToStayHighWhileTheStateGrows) {
 }
 
 TEST(SpeedStates, SmallChunksMustNotBeMissing) {
-  Json only_large =
-      printed({row("gd", "forward+backward", 1, 0.5, {{"tokens", 64}, {"chunk", 64}, {"state", 1}})});
-  EXPECT_THAT(sentence([&] { states_section(only_large, false); }), HasSubstr("no row with several chunks"));
+  Json only_large = speed_output(
+      {speed_row("gd", "forward+backward", 1, 0.5, {{"tokens", 64}, {"chunk", 64}, {"state", 1}})});
+  EXPECT_THAT(speed_sentence([&] { states_section(only_large, false); }),
+              HasSubstr("no row with several chunks"));
 }
 
 /// Linear and constant for LaCT, quadratic and linear for full attention, but for `power`.
-Json views(double power) {
+Json view_rows(double power) {
   std::vector<Json> rows;
   for (const double n : {8.0, 4.0, 16.0}) {
     const auto add = [&](const char* rule, const char* pass, double seconds, double parameters) {
       rows.push_back(
-          row(rule, pass, seconds, nullptr,
-              {{"views", n}, {"pixels", 128}, {"tokens_of_view", 256}, {"parameters", parameters}}));
+          speed_row(rule, pass, seconds, nullptr,
+                    {{"views", n}, {"pixels", 128}, {"tokens_of_view", 256}, {"parameters", parameters}}));
     };
     add("lact", "reconstruct", 0.02 * std::pow(n, power), 7e6);
     add("lact", "render", 0.05, 7e6);
@@ -155,7 +158,7 @@ Json views(double power) {
     add("perceiver 256", "reconstruct", 0.02 * n, 6.5e6);
     add("perceiver 256", "render", 0.06, 6.5e6);
   }
-  return printed(rows);
+  return speed_output(rows);
 }
 
 Infos view_infos() {
@@ -171,7 +174,7 @@ Infos view_infos() {
 }
 
 TEST(SpeedPrefill, LinearAndConstantIsLactAlone) {
-  const Section section = prefill_section(views(1), view_infos(), false);
+  const Section section = prefill_section(view_rows(1), view_infos(), false);
   EXPECT_EQ(section.findings.size(), 7u);
   EXPECT_THAT(verdicts(section), ::testing::Each(Verdict::holds));
   ASSERT_EQ(section.charts.size(), 2u);
@@ -183,32 +186,33 @@ TEST(SpeedPrefill, LinearAndConstantIsLactAlone) {
 }
 
 TEST(SpeedPrefill, AQuadraticLactIsFound) {
-  const Section section = prefill_section(views(2), view_infos(), false);
+  const Section section = prefill_section(view_rows(2), view_infos(), false);
   EXPECT_EQ(section.findings[0].verdict, Verdict::does_not_hold);  // linear
   EXPECT_EQ(section.findings[2].verdict, Verdict::does_not_hold);  // faster than full attention
   EXPECT_EQ(section.findings[3].verdict, Verdict::holds);          // a frame
 }
 
 TEST(SpeedPrefill, HalfOfTheMostViewsHasToBeThere) {
-  Json bench = views(1);
+  Json bench = view_rows(1);
   Json few = Json::array();
   for (const auto& one : bench["results"])
     if (one["sizes"]["views"] != 8.0) few.push_back(one);
   bench["results"] = few;
-  EXPECT_THAT(sentence([&] { prefill_section(bench, view_infos(), false); }), HasSubstr("with 8 views"));
+  EXPECT_THAT(speed_sentence([&] { prefill_section(bench, view_infos(), false); }),
+              HasSubstr("with 8 views"));
 }
 
-Json mixers(double muon_seconds) {
+Json mixer_rows(double muon_seconds) {
   std::vector<Json> rows;
   for (const double tokens : {512.0, 1024.0}) {
     const auto add = [&](const char* rule, double seconds, double state) {
-      rows.push_back(row(rule, "training step", seconds * tokens / 1024, nullptr,
-                         {{"tokens", tokens},
-                          {"width", 512},
-                          {"chunk", 256},
-                          {"window", 256},
-                          {"state", state},
-                          {"parameters", 3e6}}));
+      rows.push_back(speed_row(rule, "training step", seconds * tokens / 1024, nullptr,
+                               {{"tokens", tokens},
+                                {"width", 512},
+                                {"chunk", 256},
+                                {"window", 256},
+                                {"state", state},
+                                {"parameters", 3e6}}));
     };
     add("full", 2 * tokens / 1024, 0);
     add("window", 0.5, 0);
@@ -218,7 +222,7 @@ Json mixers(double muon_seconds) {
     add("lact momentum", 0.87, 512 * 768);
     add("lact", muon_seconds, 512 * 768);
   }
-  return printed(rows);
+  return speed_output(rows);
 }
 
 Infos text_infos(double gla_state) {
@@ -234,7 +238,7 @@ Infos text_infos(double gla_state) {
 }
 
 TEST(SpeedTraining, TheOrderIsThePapers) {
-  const Section section = training_section(mixers(1), text_infos(384), false);
+  const Section section = training_section(mixer_rows(1), text_infos(384), false);
   EXPECT_EQ(section.findings.size(), 9u);
   EXPECT_THAT(verdicts(section), ::testing::Each(Verdict::holds));
   EXPECT_THAT(section.findings[0].because, HasSubstr("1024 against 512 tokens/s; the paper's ratio is 1.05"));
@@ -247,62 +251,64 @@ TEST(SpeedTraining, TheOrderIsThePapers) {
 }
 
 TEST(SpeedTraining, AnotherOrderIsFound) {
-  const Section slow = training_section(mixers(3), text_infos(383), false);
+  const Section slow = training_section(mixer_rows(3), text_infos(383), false);
   EXPECT_EQ(slow.findings[0].verdict, Verdict::does_not_hold);  // slower than full attention
   EXPECT_EQ(slow.findings[4].verdict, Verdict::holds);          // slower than momentum
   EXPECT_EQ(slow.findings[6].verdict, Verdict::does_not_hold);  // GLA's state
-  EXPECT_EQ(training_section(mixers(0.5), text_infos(384), false).findings[4].verdict,
+  EXPECT_EQ(training_section(mixer_rows(0.5), text_infos(384), false).findings[4].verdict,
             Verdict::does_not_hold);
 }
 
 TEST(SpeedTraining, StatesAreJudgedAtTheSizesOfQuick) {
-  const auto all = verdicts(training_section(mixers(1), text_infos(384), true));
+  const auto all = verdicts(training_section(mixer_rows(1), text_infos(384), true));
   EXPECT_EQ(std::count(all.begin(), all.end(), Verdict::inconclusive), 6);
   EXPECT_EQ(std::count(all.begin(), all.end(), Verdict::holds), 3);
 }
 
-Json parallel(double ranks_seconds) {
+Json rank_rows(double ranks_seconds) {
   const auto one = [](const char* rule, double seconds, int ranks) {
-    return row(rule, "forward+backward", seconds, nullptr,
-               {{"tokens", 32768}, {"chunk", 8192}, {"ranks", ranks}, {"threads", 2 / ranks}});
+    return speed_row(rule, "forward+backward", seconds, nullptr,
+                     {{"tokens", 32768}, {"chunk", 8192}, {"ranks", ranks}, {"threads", 2 / ranks}});
   };
-  return printed({one("1 process x 2", 10, 1), one("2 ranks x 1", ranks_seconds, 2)});
+  return speed_output({one("1 process x 2", 10, 1), one("2 ranks x 1", ranks_seconds, 2)});
 }
 
 TEST(SpeedParallel, OverheadIsInPercent) {
-  const Section good = parallel_section(parallel(10.1), false);
+  const Section good = parallel_section(rank_rows(10.1), false);
   EXPECT_THAT(verdicts(good), ElementsAre(Verdict::holds));
   EXPECT_THAT(good.tables[0].rows[0], ElementsAre("32768", "8192", "10", "10.1", "+1.0 %"));
-  EXPECT_THAT(verdicts(parallel_section(parallel(9.8), false)), ElementsAre(Verdict::holds));
-  EXPECT_THAT(verdicts(parallel_section(parallel(10.5), false)), ElementsAre(Verdict::does_not_hold));
+  EXPECT_THAT(verdicts(parallel_section(rank_rows(9.8), false)), ElementsAre(Verdict::holds));
+  EXPECT_THAT(verdicts(parallel_section(rank_rows(10.5), false)), ElementsAre(Verdict::does_not_hold));
 }
 
 TEST(SpeedRows, WhatIsMissingGetsASentence) {
   const auto without = [](Json whole, const char* name) {
     whole["results"][1].erase(name);
-    return sentence([&] { parallel_section(whole, false); });
+    return speed_sentence([&] { parallel_section(whole, false); });
   };
-  const Json whole = parallel(10);
+  const Json whole = rank_rows(10);
   EXPECT_THAT(without(whole, "seconds"), HasSubstr("row 2 of bench parallel has no \"seconds\""));
   EXPECT_THAT(without(whole, "sizes"), HasSubstr("row 2 of bench parallel has no \"sizes\""));
   Json broken = whole;
   broken["results"][0]["sizes"]["tokens"] = "many";
-  EXPECT_THAT(sentence([&] { parallel_section(broken, false); }), HasSubstr("\"tokens\" of \"sizes\""));
+  EXPECT_THAT(speed_sentence([&] { parallel_section(broken, false); }), HasSubstr("\"tokens\" of \"sizes\""));
   broken = whole;
   broken["results"][1]["seconds"] = nullptr;
-  EXPECT_THAT(sentence([&] { parallel_section(broken, false); }), HasSubstr("its answer was wrong"));
+  EXPECT_THAT(speed_sentence([&] { parallel_section(broken, false); }), HasSubstr("its answer was wrong"));
   broken = whole;
   broken.erase("machine");
-  EXPECT_THAT(sentence([&] { parallel_section(broken, false); }), HasSubstr("has no \"machine\""));
-  EXPECT_THAT(sentence([&] { parallel_section(printed({}), false); }), HasSubstr("has no rows"));
-  EXPECT_THAT(sentence([&] { parallel_section(Json(), false); }), HasSubstr("what bench parallel printed"));
-  EXPECT_THAT(sentence([&] { chunks_section(whole, false); }), HasSubstr("no row of gd, forward+backward"));
-  EXPECT_THAT(sentence([&] { training_section(mixers(1), {}, false); }),
+  EXPECT_THAT(speed_sentence([&] { parallel_section(broken, false); }), HasSubstr("has no \"machine\""));
+  EXPECT_THAT(speed_sentence([&] { parallel_section(speed_output({}), false); }), HasSubstr("has no rows"));
+  EXPECT_THAT(speed_sentence([&] { parallel_section(Json(), false); }),
+              HasSubstr("what bench parallel printed"));
+  EXPECT_THAT(speed_sentence([&] { chunks_section(whole, false); }),
+              HasSubstr("no row of gd, forward+backward"));
+  EXPECT_THAT(speed_sentence([&] { training_section(mixer_rows(1), {}, false); }),
               HasSubstr("know nothing of lm_3b_gla"));
   Infos infos = view_infos();
   infos["nvs_full"].erase("parameters");
   EXPECT_THAT(
-      sentence([&] { prefill_section(views(1), infos, false); }),
+      speed_sentence([&] { prefill_section(view_rows(1), infos, false); }),
       HasSubstr("lact info nvs_full --views 48 --image-size 512 --json` printed has no \"parameters\""));
 }
 

@@ -24,7 +24,7 @@ struct RanksPair {
   }
 };
 
-std::vector<RanksPair> pairs_of(const BenchRows& rows) {
+std::vector<RanksPair> rank_pairs(const BenchRows& rows) {
   std::vector<RanksPair> pairs;
   const auto alone = rows.of("1 process*", "forward+backward", "tokens");
   for (const BenchRow& row : rows.of("2 ranks*", "forward+backward", "tokens")) {
@@ -43,7 +43,7 @@ std::vector<RanksPair> pairs_of(const BenchRows& rows) {
 
 Section parallel_section(const options::Json& bench, bool quick) {
   const BenchRows rows(bench, "parallel");
-  const auto pairs = pairs_of(rows);
+  const auto pairs = rank_pairs(rows);
   Section section;
   section.claim =
       "Sharing the tokens of a chunk among devices costs next to nothing: fast weights are summed once "

@@ -30,7 +30,7 @@ constexpr ViewMixer kViewMixers[] = {
 double seconds_of_row(const BenchRow& row) { return row.seconds; }
 
 /// Seconds at the most views over seconds at half as many; a sentence if these are missing.
-double doubled(const Line& line) {
+double doubled_views(const Line& line) {
   const auto half = std::find(line.x.begin(), line.x.end(), line.x.back() / 2);
   LACT_CHECK(half != line.x.end(), "[reproduce] bench views has no row of {} with {:.0f} views", line.name,
              line.x.back() / 2);
@@ -38,7 +38,7 @@ double doubled(const Line& line) {
 }
 
 /// Numbers that are kept of a scene: fast weights or registers, and keys and values of all tokens.
-double kept_numbers(const options::Json& info, const std::string& command) {
+double kept_of_scene(const options::Json& info, const std::string& command) {
   double numbers = number_of(info, "state", command);
   LACT_CHECK(info.contains("blocks"), "[reproduce] what `{}` printed has no \"blocks\"", command);
   for (const auto& block : info.at("blocks")) {
@@ -48,7 +48,7 @@ double kept_numbers(const options::Json& info, const std::string& command) {
   return numbers;
 }
 
-Table paper_table() {
+Table paper_prefill_table() {
   Table table = {"The paper's: 48 views of 512 x 512 pixels, A100",
                  {"", "state", "prefill", "decoding", "parameters", "prefill (s)", "frames/s"},
                  {}};
@@ -57,22 +57,22 @@ Table paper_table() {
   return table;
 }
 
-Words info_words(const std::string& preset) {
+Words view_info_words(const std::string& preset) {
   return {"info", preset, "--views", "48", "--image-size", "512", "--json"};
 }
 
-Table size_table(const Infos& infos) {
+Table view_size_table(const Infos& infos) {
   Table table = {"Presets of the paper's sizes, 48 views of 512 x 512 pixels (lact info)",
                  {"", "parameters", "the paper's", "numbers kept of the scene"},
                  {}};
   for (const auto& mixer : kViewMixers) {
     const auto found = infos.find(mixer.preset);
     LACT_CHECK(found != infos.end(), "[reproduce] table 2 knows nothing of {}", mixer.preset);
-    const std::string command = fmt::format("lact {}", fmt::join(info_words(mixer.preset), " "));
+    const std::string command = fmt::format("lact {}", fmt::join(view_info_words(mixer.preset), " "));
     table.rows.push_back({fmt::format("{} ({})", mixer.name, mixer.preset),
                           fmt::format("{:.1f}M", number_of(found->second, "parameters", command) / 1e6),
                           mixer.parameters,
-                          fmt::format("{:.4g}M", kept_numbers(found->second, command) / 1e6)});
+                          fmt::format("{:.4g}M", kept_of_scene(found->second, command) / 1e6)});
   }
   return table;
 }
@@ -117,10 +117,10 @@ Section prefill_section(const options::Json& bench, const Infos& infos, bool qui
                        line.x.front(), line.y.back(), line.x.back());
   };
   judge("LaCT's prefill time is linear in the views",
-        fmt::format("LaCT's seconds with {:.0f} views / with {:.0f}", views, views / 2), doubled(lact),
+        fmt::format("LaCT's seconds with {:.0f} views / with {:.0f}", views, views / 2), doubled_views(lact),
         kStillLinear, Direction::lower, seconds(lact));
   judge("Full attention's is not",
-        fmt::format("its seconds with {:.0f} views / with {:.0f}", views, views / 2), doubled(full),
+        fmt::format("its seconds with {:.0f} views / with {:.0f}", views, views / 2), doubled_views(full),
         kStillLinear, Direction::higher, seconds(full));
   judge("LaCT reads many views much faster than full attention",
         fmt::format("full attention's seconds / LaCT's with {:.0f} views", views),
@@ -142,7 +142,7 @@ Section prefill_section(const options::Json& bench, const Infos& infos, bool qui
 
   section.tables = {table_of("Prefill (s)", "input views", prefill.lines, "{:.3g}"),
                     table_of("Frames per second", "input views", frames_per_second, "{:.3g}"),
-                    size_table(infos), paper_table()};
+                    view_size_table(infos), paper_prefill_table()};
   section.charts = {std::move(prefill), std::move(frame)};
 
   std::string parameters;
@@ -175,7 +175,7 @@ Experiment prefill_experiment(const Plan& plan) {
   for (const auto& mixer : kViewMixers) {
     experiment.steps.push_back({.id = std::string("info_") + mixer.preset,
                                 .label = std::string("sizes of ") + mixer.preset,
-                                .words = info_words(mixer.preset),
+                                .words = view_info_words(mixer.preset),
                                 .work = 0.2});
   }
   experiment.section = [quick](const Results& results) {

@@ -16,7 +16,7 @@ constexpr const char* kStatePass = "forward+backward";
 constexpr double kStaysHigh = 0.8;
 
 /// One chunk of all tokens, or several.
-std::vector<BenchRow> with_chunks(std::vector<BenchRow> rows, bool one) {
+std::vector<BenchRow> rows_with_chunks(std::vector<BenchRow> rows, bool one) {
   std::erase_if(rows, [&](const BenchRow& row) { return (row.size("chunk") == row.size("tokens")) != one; });
   LACT_CHECK(!rows.empty(), "[reproduce] what bench states printed has no row with {}",
              one ? "all tokens in one chunk" : "several chunks");
@@ -28,14 +28,14 @@ std::vector<BenchRow> with_chunks(std::vector<BenchRow> rows, bool one) {
 Section states_section(const options::Json& bench, bool quick) {
   const BenchRows rows(bench, "states");
   const auto descent_rows = rows.of("gd", kStatePass, "state");
-  const auto large = with_chunks(descent_rows, true), small = with_chunks(descent_rows, false);
+  const auto large = rows_with_chunks(descent_rows, true), small = rows_with_chunks(descent_rows, false);
   const double chunk = large.back().size("chunk"), small_chunk = small.back().size("chunk");
   const auto line = [&](const char* rule, double tokens, const std::vector<BenchRow>& of_line) {
     return line_of(fmt::format("{}, chunks of {:.0f}", rule, tokens), of_line, "state", percent_of_peak);
   };
   const Line large_line = line("gradient descent", chunk, large);
   const Line small_line = line("gradient descent", small_chunk, small);
-  const Line muon_line = line("Muon", chunk, with_chunks(rows.of("muon", kStatePass, "state"), true));
+  const Line muon_line = line("Muon", chunk, rows_with_chunks(rows.of("muon", kStatePass, "state"), true));
 
   Section section;
   section.claim =

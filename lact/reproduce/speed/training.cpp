@@ -31,21 +31,21 @@ constexpr TextMixer kTextMixers[] = {
     {"LaCT with momentum", "lact momentum", "lm_3b_paper", 2304, 4.9},
     {"LaCT with Muon", "lact", "lm_3b_paper", 2304, 4.3},
 };
-enum Rival { kTransformer, kWindow, kGla, kDeltaNet, kDescent, kMomentum, kMuon };
+enum TextContender { kTransformer, kWindow, kGla, kDeltaNet, kDescent, kMomentum, kMuon };
 
 Words text_info_words(const std::string& preset) { return {"info", preset, "--tokens", "32768", "--json"}; }
 std::string text_info_command(const std::string& preset) {
   return fmt::format("lact {}", fmt::join(text_info_words(preset), " "));
 }
 
-const options::Json& info_of(const Infos& infos, const char* preset) {
+const options::Json& text_info_of(const Infos& infos, const char* preset) {
   const auto found = infos.find(preset);
   LACT_CHECK(found != infos.end(), "[reproduce] tables 3 and 7 know nothing of {}", preset);
   return found->second;
 }
 
 /// The longest text that all were measured on.
-double common_length(const std::vector<Line>& lines) {
+double common_text_length(const std::vector<Line>& lines) {
   double longest = 0;
   for (const double length : lines.front().x) {
     const bool common = std::all_of(lines.begin(), lines.end(), [&](const Line& line) {
@@ -75,7 +75,7 @@ Table throughput_table(const std::vector<double>& rates, const std::vector<Bench
   return table;
 }
 
-Table state_table(const Infos& infos) {
+Table text_state_table(const Infos& infos) {
   Table table = {"Presets of the paper's sizes, 32768 tokens (lact info)",
                  {"preset", "parameters", "state per block / d", "grows per token and block / d"},
                  {}};
@@ -83,7 +83,7 @@ Table state_table(const Infos& infos) {
   for (const TextMixer& mixer : kTextMixers) {
     if (last == mixer.preset) continue;
     last = mixer.preset;
-    const options::Json& info = info_of(infos, mixer.preset);
+    const options::Json& info = text_info_of(infos, mixer.preset);
     const std::string command = text_info_command(mixer.preset);
     LACT_CHECK(info.contains("blocks") && !info.at("blocks").empty(),
                "[reproduce] what `{}` printed has no \"blocks\"", command);
@@ -96,9 +96,9 @@ Table state_table(const Infos& infos) {
 }
 
 /// What the paper's order of throughputs says, in ratios.
-std::vector<Finding> order_of(const std::vector<double>& rates, double length, bool quick) {
+std::vector<Finding> throughput_order(const std::vector<double>& rates, double length, bool quick) {
   std::vector<Finding> findings;
-  const auto judge = [&](const std::string& statement, Rival one, Rival other, double limit,
+  const auto judge = [&](const std::string& statement, TextContender one, TextContender other, double limit,
                          Direction direction) {
     const std::string what = fmt::format("tokens per second of {} / of {} on {:.0f} tokens",
                                          kTextMixers[one].name, kTextMixers[other].name, length);
@@ -116,9 +116,10 @@ std::vector<Finding> order_of(const std::vector<double>& rates, double length, b
         kAboutAsFast, Direction::higher);
   judge("Momentum costs little", kMomentum, kDescent, kCostsLittle, Direction::higher);
   judge("Muon is slower than momentum", kMuon, kMomentum, 1, Direction::lower);
-  const Rival rivals[] = {kGla, kDeltaNet, kDescent};
-  const Rival fastest = *std::max_element(std::begin(rivals), std::end(rivals),
-                                          [&](Rival a, Rival b) { return rates[a] < rates[b]; });
+  const TextContender rivals[] = {kGla, kDeltaNet, kDescent};
+  const TextContender fastest =
+      *std::max_element(std::begin(rivals), std::end(rivals),
+                        [&](TextContender a, TextContender b) { return rates[a] < rates[b]; });
   judge("Window attention alone is the fastest", kWindow, fastest, 1, Direction::higher);
   return findings;
 }
@@ -131,7 +132,7 @@ Section training_section(const options::Json& bench, const Infos& infos, bool qu
   Chart chart = {"Training throughput", "tokens of the text", "tokens per second", true, {}};
   for (const TextMixer& mixer : kTextMixers)
     chart.lines.push_back(line_of(mixer.name, rows.of(mixer.rule, kStepPass, "tokens"), "tokens", rate_of));
-  const double length = common_length(chart.lines);
+  const double length = common_text_length(chart.lines);
   std::vector<double> rates;
   std::vector<BenchRow> at_length;
   for (const TextMixer& mixer : kTextMixers) {
@@ -150,19 +151,19 @@ Section training_section(const options::Json& bench, const Infos& infos, bool qu
       "Tokens per second and A100, 3B parameters, 32K tokens: Transformer 4.1K, with a window 6.4K, GLA "
       "5.0K, DeltaNet 5.1K, LaCT with gradient descent 5.0K, momentum 4.9K, Muon 4.3K",
       "State per block: GLA 384 d, DeltaNet 128 d, LaCT 2304 d"};
-  section.findings = order_of(rates, length, quick);
-  for (const Rival one : {kGla, kDeltaNet, kMuon}) {
+  section.findings = throughput_order(rates, length, quick);
+  for (const TextContender one : {kGla, kDeltaNet, kMuon}) {
     const TextMixer& mixer = kTextMixers[one];
-    section.findings.push_back(
-        equals(fmt::format("The state of {} has {:g} d numbers per block", one == kMuon ? "LaCT" : mixer.name,
-                           mixer.paper_state_d),
-               fmt::format("the state of {} per block, in widths of the model", mixer.preset),
-               number_of(info_of(infos, mixer.preset), "state_per_block_d", text_info_command(mixer.preset)),
-               mixer.paper_state_d));
+    section.findings.push_back(equals(
+        fmt::format("The state of {} has {:g} d numbers per block", one == kMuon ? "LaCT" : mixer.name,
+                    mixer.paper_state_d),
+        fmt::format("the state of {} per block, in widths of the model", mixer.preset),
+        number_of(text_info_of(infos, mixer.preset), "state_per_block_d", text_info_command(mixer.preset)),
+        mixer.paper_state_d));
   }
   section.tables = {throughput_table(rates, at_length, length),
                     table_of("Tokens per second", "tokens of the text", chart.lines, "{:.0f}"),
-                    state_table(infos)};
+                    text_state_table(infos)};
   section.charts.push_back(std::move(chart));
 
   const BenchRow& lact = at_length[kMuon];
