@@ -29,7 +29,8 @@ struct LmArguments {
 /// --model and how it is loaded.
 void add_lm_options(CLI::App& verb, LmArguments& arguments);
 
-/// tasks::lm::load, the shipped weights where `folder` is "", and a warning of what such a model does not see.
+/// tasks::lm::load, the shipped weights where `folder` is "", and a warning of what such a model does not
+/// see.
 tasks::lm::Loaded load_lm(const std::string& folder, const tasks::lm::LoadOptions& options,
                           bool with_fingerprint = false);
 

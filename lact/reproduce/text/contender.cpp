@@ -69,8 +69,8 @@ Contender lact_variant(const std::string& id, const std::string& name, const Wor
 }
 
 Setting::Setting(const Plan& plan)
-    : steps(plan.by_budget({2, 1000, 4000, 6000})),
-      sweep_steps(plan.by_budget({0, 250, 1000, 1500})),
+    : steps(plan.by_budget({2, 1500, 5000, 8000})),
+      sweep_steps(plan.by_budget({0, 400, 1000, 1500})),
       seeds(plan.smoke() ? 1 : plan.seeds),
       batch(plan.by_budget({1, 8, 8, 8})),
       length(plan.by_budget({64, 256, 256, 256})),

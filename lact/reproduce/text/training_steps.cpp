@@ -5,7 +5,7 @@ namespace lact::reproduce::text {
 namespace {
 
 /// Seconds of one core per step of 2048 tokens of LaCT with Muon; sets the time left, nothing else.
-constexpr double kSecondsPerStep = 0.05;
+constexpr double kSecondsPerStep = 0.03;
 
 Words operator+(Words words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
