@@ -144,10 +144,12 @@ TEST_F(ReproducedRuler, OtherSeedsTakeTheBestRateAndScoresTheirFolders) {
       EXPECT_EQ(*(std::find(words.begin(), words.end(), "--rate") + 1), size.rates.back());
       EXPECT_EQ(*(std::find(words.begin(), words.end(), "--seed") + 1), "2");
     }
-    if (step.id == ruler::scores_id(muon, 1))
+    if (step.id == ruler::scores_id(muon, 1)) {
       EXPECT_THAT(step.choose(results_), Contains("lact_muon=@" + ruler::sweep_id(muon, size.rates.back())));
-    if (step.id == ruler::scores_id(muon, 3))
+    }
+    if (step.id == ruler::scores_id(muon, 3)) {
       EXPECT_THAT(step.choose(results_), Contains("lact_muon=@" + ruler::training_id(muon, 3)));
+    }
   }
 }
 

@@ -140,12 +140,13 @@ std::vector<std::string> notes(const Results& results, const Size& size) {
     parameters.push_back(fmt::format("{} {}", contender.name, info.at("parameters").get<int64_t>()));
   }
   return {
-      fmt::format("Parameters: {}. {} blocks of width {}; chunks and windows of {} tokens, no convolution on "
-                  "q, k, v.",
+      fmt::format("Parameters: {}. {} blocks of width {}; chunks and windows of {} tokens. All have a "
+                  "convolution over 4 tokens on q, k, v, which the paper's layer does not have and without "
+                  "which models of this size learn to retrieve only in many more steps.",
                   fmt::join(parameters, ", "), size.layers, size.width, size.chunk),
       fmt::format(
           "Each training reads {} tokens: {} steps of {} sequences of {} tokens, filled with examples "
-          "of {} tokens and more of all six tasks. The loss counts answers only.",
+          "of {} tokens and more of all six tasks. The loss counts questions and answers only.",
           size.steps * size.batch * size.length, size.steps, size.batch, size.length,
           size.shortest == 0 ? size.length : size.shortest),
       "Training and evaluation share no key and no value: one in four of all keys and values, by a hash of "
