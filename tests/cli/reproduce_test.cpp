@@ -83,6 +83,7 @@ TEST_F(ReproduceProgram, ADryRunPrintsCommandsThatAUserCouldType) {
 
 /// Long budgets are not run by any test: their words, at least, are those of the program.
 TEST_F(ReproduceProgram, TheProgramKnowsTheWordsOfEveryBudget) {
+  std::filesystem::create_directory(folder_ / "out");
   for (const auto& [budget, name] : enum_names(reproduce::Budget{})) {
     const auto all = reproduce::experiments({.budget = budget, .seeds = 3});
     const reproduce::StepGraph graph(all, all);

@@ -81,8 +81,7 @@ TEST(SpeedChunks, LargeChunksAreHeldAgainstTheBestOfTheOriginalRegime) {
               HasSubstr("2.4; 60 % of the peak against 25 % (TTT-Linear with chunks of 64)"));
   EXPECT_THAT(good.findings[0].rule, HasSubstr("at least 2"));
   const Section bad = chunks_section(chunk_rows(0.06, 0.1), false);
-  EXPECT_THAT(verdicts(bad),
-              ElementsAre(Verdict::does_not_hold, Verdict::holds, Verdict::does_not_hold));
+  EXPECT_THAT(verdicts(bad), ElementsAre(Verdict::does_not_hold, Verdict::holds, Verdict::does_not_hold));
 }
 
 TEST(SpeedChunks, AllRegimesAreDrawnInTheOrderOfTheChunks) {

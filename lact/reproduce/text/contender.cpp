@@ -76,7 +76,7 @@ Setting::Setting(const Plan& plan)
       length(plan.by_budget({64, 256, 256, 256})),
       window(plan.by_budget({16, 32, 32, 32})),
       valid_length(length),
-      documents(plan.by_budget({1, 32, 64, 64})) {
+      documents(plan.by_budget({12, 32, 64, 64})) {
   if (plan.smoke()) {
     rates = {"0.01"};
   } else {
