@@ -77,6 +77,20 @@ TEST(ChildProcess, AProgramThatIsNotThereIsAnErrno) {
   EXPECT_EQ(ChildProcess(Direction::we_read).start({"/"}), EACCES);
 }
 
+TEST(ChildProcess, OutputCanBeWaitedFor) {
+  using std::chrono::milliseconds;
+  ChildProcess silent(Direction::we_read);
+  ASSERT_EQ(silent.start({"sleep", "1000"}), 0);
+  EXPECT_FALSE(silent.has_output(milliseconds(10)));
+  ChildProcess process(Direction::we_read);
+  ASSERT_EQ(process.start({"echo", "done"}), 0);
+  EXPECT_TRUE(process.has_output(milliseconds(60000)));
+  char text[5] = {};
+  EXPECT_EQ(process.read(text, 5), 5u);
+  EXPECT_TRUE(process.has_output(milliseconds(60000))) << "the end counts too";
+  EXPECT_TRUE(process.finish());
+}
+
 TEST(ChildProcess, WhatStillRunsIsStopped) {
   std::string number;
   {

@@ -80,14 +80,13 @@ void add_lm_text(CLI::App& task) {
                    "recall: facts told and asked for; ruler: the needle tasks with their answers, without "
                    "keys and values that are kept for evaluation")
       ->required();
-  verb->add_option("-o,--output", arguments->output, "File to write, .jsonl")
-      ->check(output_file_in_new_folder());
+  verb->add_option("-o,--output", arguments->output, "File to write, .jsonl")->check(output_file());
   add_number(*verb, "--documents", arguments->documents, "Documents", Limits{1, 1e7})->capture_default_str();
   add_number(*verb, "--words", arguments->words, "Words of a document", kTokens)->capture_default_str();
   add_number(*verb, "--seed", arguments->seed, "Seed of the text", kAny)->capture_default_str();
   verb->add_option("--tokenizer", arguments->tokenizer,
                    "Also write a tokenizer, a SentencePiece model that has each word as one token")
-      ->check(output_file_in_new_folder())
+      ->check(output_file())
       ->group("recall");
   add_fields(*verb, arguments->recall, "recall");
   add_fields(*verb, arguments->ruler, "ruler", {"shortest"});
