@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kValidSeed = "1000";
 constexpr int64_t kTestTargets = 8;
 /// Of one core, for the time left: a step of the LaCT model of the longer budgets takes about so long.
-constexpr double kSecondsPerStep = 0.1, kSecondsToStart = 1;
+constexpr double kSecondsPerStep = 0.12, kSecondsToStart = 1;
 
 std::string sweep_id(const Contender& contender, const std::string& rate) {
   return fmt::format("views_rate_{}_{}", contender.id, rate);
