@@ -2,6 +2,7 @@
 // are interrupted is in tests/reproduce/suite_test.cpp.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -90,7 +91,7 @@ TEST_F(ReproduceProgram, TheProgramKnowsTheWordsOfEveryBudget) {
     for (size_t i = 0; i < graph.size(); ++i) {
       const auto& step = graph.step(i);
       if (step.words.empty()) continue;  // chosen from results
-      auto words = with_places(
+      auto words = reproduce::with_places(
           step.words, [&](const std::string& id) { return graph.has(id); },
           [&](const std::string& id) { return folder_ / id; });
       if (words.front() == "launch")
