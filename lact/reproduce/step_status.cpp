@@ -6,6 +6,8 @@ namespace lact::reproduce {
 
 namespace {
 
+constexpr double kLeastShareLeft = 0.1;  // of the time that a step has taken
+
 bool is_ready(const StepGraph& graph, const StepStatuses& statuses, size_t step) {
   const auto& needs = graph.needs(step);
   return statuses[step].state == StepState::waiting &&
@@ -67,7 +69,9 @@ double TimeLeft::of(const std::vector<size_t>& steps) const {
   for (const size_t i : steps) {
     const StepState state = statuses_[i].state;
     const bool open = state == StepState::waiting || state == StepState::running;
-    const double left = open ? std::max(0.0, expected(i) - statuses_[i].seconds) : 0;
+    // One that takes longer than expected is not about to end at every moment.
+    const double least = kLeastShareLeft * statuses_[i].seconds;
+    const double left = open ? std::max(least, expected(i) - statuses_[i].seconds) : 0;
     (graph_.step(i).alone ? alone : shared) += left;
     for (const size_t need : graph_.needs(i)) chains[i] = std::max(chains[i], chains[need]);
     chains[i] += graph_.step(i).alone ? 0 : left;

@@ -2,6 +2,7 @@
 // are interrupted is in tests/reproduce/suite_test.cpp.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 

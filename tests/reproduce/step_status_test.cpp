@@ -100,6 +100,8 @@ TEST_F(StepOrder, TheTimeLeftFollowsMeasuredSpeed) {
   EXPECT_DOUBLE_EQ(TimeLeft(graph(), statuses_, 2).of({0, 1, 2, 3}), 7 + 60) << "the last one takes longest";
   status("c") = {.state = StepState::running, .seconds = 40, .cached = false, .failure = {}};
   EXPECT_DOUBLE_EQ(TimeLeft(graph(), statuses_, 1).of({0, 1, 2, 3}), 7 + 30 + 20);
+  status("c").seconds = 100;
+  EXPECT_DOUBLE_EQ(TimeLeft(graph(), statuses_, 1).of({0, 1, 2, 3}), 7 + 30 + 10) << "longer than expected";
 }
 
 TEST_F(StepOrder, AChainTakesItsTimeHoweverManyCoresThereAre) {
