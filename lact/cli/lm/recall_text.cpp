@@ -58,9 +58,9 @@ void add_lm_recall_text(CLI::App& task) {
       "         lact lm eval -m run --data valid.jsonl --length 1024\n"
       "Names and things are bound anew in each document. The tokenizer has each word as one token.");
   verb->add_option("-o,--output", arguments->output, "JSON lines to write, a document each")
-      ->check(output_file_in_new_folder());
+      ->check(output_file());
   verb->add_option("--tokenizer", arguments->tokenizer, "Tokenizer to write, a SentencePiece model")
-      ->check(output_file_in_new_folder());
+      ->check(output_file());
   add_number(*verb, "--documents", arguments->documents, "documents", Limits{1, 1e6})->capture_default_str();
   add_number(*verb, "--words", arguments->words, "words of a document, at least", kTokens)
       ->capture_default_str();

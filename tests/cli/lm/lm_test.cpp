@@ -162,14 +162,14 @@ TEST_F(LmProgram, AnExportedModelIsHalfAsLargeAndWrites) {
 TEST_F(LmProgram, TheBuiltInTextAndItsTokenizerAreWritten) {
   const std::string text = " --names 12 --things 6 --facts 8";
   const std::string words = "lm recall-text --documents 3 --words 100" + text;
-  const std::string tokenizer = quoted("new/words.model");
-  const auto outcome = run_program(words + " -o " + quoted("new/text.jsonl") + " --tokenizer " + tokenizer);
+  const std::string tokenizer = quoted("words.model");
+  const auto outcome = run_program(words + " -o " + quoted("text.jsonl") + " --tokenizer " + tokenizer);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, ::testing::HasSubstr("3 documents"));
   const auto trained =
       run_program("lm train" + kTiny + text + " --steps 1 --tokenizer " + tokenizer + " -o " + quoted("run"));
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  const auto scored = run_program("lm score --json -m " + quoted("run") + " " + quoted("new/text.jsonl"));
+  const auto scored = run_program("lm score --json -m " + quoted("run") + " " + quoted("text.jsonl"));
   ASSERT_EQ(scored.exit_code, 0) << scored.err;
   const auto tokens = nlohmann::json::parse(scored.out)[0]["tokens"].get<int>();
   EXPECT_GE(tokens, 3 * 100 + 2);  // a word is a token, and one stands between documents
