@@ -25,7 +25,10 @@ std::vector<std::string> invented_words(int64_t count, uint64_t seed, bool capit
   while (int64_t(words.size()) < count) {
     std::string word;
     const int64_t syllables = capital ? 3 : 2;
-    for (int64_t i = 0; i < syllables; ++i) word += random.choice(heads) + random.choice(vowels);
+    for (int64_t i = 0; i < syllables; ++i) {
+      word += random.choice(heads);
+      word += random.choice(vowels);
+    }
     word += capital ? "" : random.choice(heads);
     if (capital) word[0] = char(word[0] - 'a' + 'A');
     if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);

@@ -31,6 +31,15 @@ Contender deltanet() {
   return {"deltanet", "DeltaNet + window", set({"mixer=deltanet", "layer.deltanet.num_heads=8"}), 0.8};
 }
 
+Contender wide_gla() {
+  return {"gla_1", "GLA + window, one head", set({"mixer=gla", "layer.gla.num_heads=1"}), 0.8};
+}
+
+Contender wide_deltanet() {
+  return {"deltanet_1", "DeltaNet + window, one head", set({"mixer=deltanet", "layer.deltanet.num_heads=1"}),
+          0.8};
+}
+
 Contender lact_gd() {
   return {"gd", "LaCT, gradient descent",
           set({"layer.memory.update.muon=false", "layer.memory.update.momentum=false"}), 0.8};

@@ -39,7 +39,7 @@ Experiment linear_or_not(const Plan& plan) {
 }
 
 Experiment chunk_or_token(const Plan& plan) {
-  const Trainings trainings(plan, {gla(), deltanet(), linear_gd(), lact_muon()});
+  const Trainings trainings(plan, {gla(), deltanet(), wide_gla(), wide_deltanet(), linear_gd(), lact_muon()});
   Experiment experiment{
       "fig8b", "Figure 8b: large chunks and recurrences of every token (text)", trainings.steps(false), {}};
   experiment.section = [trainings](const Results& results) {
@@ -52,10 +52,13 @@ Experiment chunk_or_token(const Plan& plan) {
         "with Muon 1.5 d² (printed as curves)."};
     section.findings = {lower_loss(trainings, results, gla(), linear_gd()),
                         lower_loss(trainings, results, lact_muon(), gla()),
-                        lower_loss(trainings, results, lact_muon(), deltanet())};
+                        lower_loss(trainings, results, lact_muon(), deltanet()),
+                        lower_loss(trainings, results, lact_muon(), wide_gla()),
+                        lower_loss(trainings, results, lact_muon(), wide_deltanet())};
     section.charts = {trainings.loss_chart(results)};
     section.tables = {trainings.summary(results, false), trainings.rate_table(results)};
     section.notes = trainings.notes(results);
+    section.notes.push_back(kStates);
     return section;
   };
   return experiment;

@@ -5,8 +5,8 @@
 namespace lact::reproduce::text {
 
 Experiment position_and_retrieval(const Plan& plan) {
-  const Trainings trainings(
-      plan, {full_attention(), window_only(), gla(), deltanet(), lact_momentum(), lact_muon()});
+  const Trainings trainings(plan, {full_attention(), window_only(), gla(), deltanet(), wide_gla(),
+                                   wide_deltanet(), lact_momentum(), lact_muon()});
   Experiment experiment{"fig5", "Figure 5: loss against position, and retrieval", trainings.steps(true), {}};
   experiment.section = [trainings](const Results& results) {
     Section section;
@@ -23,7 +23,7 @@ Experiment position_and_retrieval(const Plan& plan) {
     };
     const std::string loss = " has a lower loss in the last quarter of positions than ";
     const std::string more = " is right more often beyond the window than ";
-    for (const auto& other : {window_only(), gla(), deltanet()}) {
+    for (const auto& other : {window_only(), gla(), deltanet(), wide_gla(), wide_deltanet()}) {
       section.findings.push_back(
           beats(lact_muon().name + loss + other.name, late(lact_muon()), late(other), Direction::lower));
       section.findings.push_back(
@@ -34,6 +34,7 @@ Experiment position_and_retrieval(const Plan& plan) {
     section.charts = {trainings.loss_chart(results), trainings.recall_chart(results)};
     section.tables = {trainings.summary(results, true), trainings.rate_table(results)};
     section.notes = trainings.notes(results);
+    section.notes.push_back(kStates);
     return section;
   };
   return experiment;
