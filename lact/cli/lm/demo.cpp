@@ -10,6 +10,7 @@
 #include "lact/base/format.h"
 #include "lact/base/memory_use.h"
 #include "lact/base/random.h"
+#include "lact/base/threads.h"
 #include "lact/cli/lm/demo.h"
 #include "lact/cli/lm/lm.h"
 #include "lact/cli/numbers.h"
@@ -151,6 +152,7 @@ void run_demo(const DemoArguments& arguments) {
     models.push_back({run.name, tasks::lm::load(run.folder, {.precision = ops::Precision::f32})});
     result.parameters.push_back(models::cost(models.back().lm.model->config()).total().parameters);
   }
+  use_threads(1);  // so little work that a second thread would only wait
   return_freed_memory();
   for (const auto& [name, lm] : models) {
     result.recalls.push_back(tasks::lm::recall(name, *lm.model, *lm.tokenizer, text,
