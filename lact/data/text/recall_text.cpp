@@ -26,8 +26,8 @@ std::vector<std::string> invented_words(int64_t count, uint64_t seed, bool capit
     std::string word;
     const int64_t syllables = capital ? 3 : 2;
     for (int64_t i = 0; i < syllables; ++i) {
-      word += random.choice(heads);
-      word += random.choice(vowels);
+      const std::string vowel = random.choice(vowels);  // an order of draws that no compiler can change
+      word += random.choice(heads) + vowel;
     }
     word += capital ? "" : random.choice(heads);
     if (capital) word[0] = char(word[0] - 'a' + 'A');
