@@ -115,7 +115,7 @@ std::string demo_text(const DemoResult& result) {
   std::string text = "\n";
   const auto line = [&](const std::vector<std::string>& cells) {
     for (size_t i = 0; i < cells.size(); ++i)
-      text += i == 0 ? fmt::format("{:<26}", cells[i]) : fmt::format("{:>14}", cells[i]);
+      text += i == 0 ? fmt::format("{:<26}", cells[i]) : fmt::format("{:>16}", cells[i]);
     text += "\n";
   };
   line(recall_header(result));
