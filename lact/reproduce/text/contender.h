@@ -22,13 +22,6 @@ Contender window_only();
 Contender full_attention();
 Contender gla();
 Contender deltanet();
-/// How large the states are, for notes.
-inline constexpr const char* kStates =
-    "States are to each other as in the paper's models of 760M parameters: LaCT 1.5 d², GLA d²/4, DeltaNet "
-    "d²/8 "
-    "(there d²/12). The recurrences with one head have d². The base rate of LaCT's memories is the same for "
-    "all and "
-    "was found with momentum.";
 /// With one head, d² numbers each: more than the paper gives them, to see what the size of the state does.
 Contender wide_gla();
 Contender wide_deltanet();
@@ -59,5 +52,13 @@ struct Setting {
   Words text() const;   ///< the generated text
   Words model() const;  ///< what all contenders have in common
 };
+
+/// How large the states are, for notes.
+inline constexpr const char* kStates =
+    "States are to each other as in the paper's models of 760M parameters: LaCT 1.5 d², GLA d²/4, DeltaNet "
+    "d²/8 "
+    "(there d²/12). The recurrences with one head have d². The base rate of LaCT's memories is the same for "
+    "all and "
+    "was found with momentum.";
 
 }  // namespace lact::reproduce::text

@@ -41,9 +41,7 @@ Experiment later_findings(const Plan& plan) {
     }
     section.findings.push_back(comparable("LaCT without Muon is as good as with it", late(lact_momentum()),
                                           late(lact_muon()), Direction::lower, kShare));
-    section.charts = {trainings.loss_chart(results)};
-    section.tables = {trainings.summary(results, false), trainings.rate_table(results)};
-    section.notes = trainings.notes(results);
+    trainings.show_losses(results, section);
     return section;
   };
   return experiment;

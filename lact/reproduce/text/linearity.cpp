@@ -30,9 +30,7 @@ Experiment linear_or_not(const Plan& plan) {
                                 double(trainings.state(results, lact_heads(4))) /
                                     double(trainings.state(results, linear_muon())),
                                 1, Direction::lower)};
-    section.charts = {trainings.loss_chart(results)};
-    section.tables = {trainings.summary(results, false), trainings.rate_table(results)};
-    section.notes = trainings.notes(results);
+    trainings.show_losses(results, section);
     return section;
   };
   return experiment;
@@ -55,9 +53,7 @@ Experiment chunk_or_token(const Plan& plan) {
                         lower_loss(trainings, results, lact_muon(), deltanet()),
                         lower_loss(trainings, results, lact_muon(), wide_gla()),
                         lower_loss(trainings, results, lact_muon(), wide_deltanet())};
-    section.charts = {trainings.loss_chart(results)};
-    section.tables = {trainings.summary(results, false), trainings.rate_table(results)};
-    section.notes = trainings.notes(results);
+    trainings.show_losses(results, section);
     section.notes.push_back(kStates);
     return section;
   };

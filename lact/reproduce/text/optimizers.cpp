@@ -17,9 +17,7 @@ Experiment optimizers(const Plan& plan) {
                 trainings.last_quarter(results, lact_muon()), trainings.last_quarter(results, other),
                 Direction::lower));
     }
-    section.charts = {trainings.loss_chart(results)};
-    section.tables = {trainings.summary(results, false), trainings.rate_table(results)};
-    section.notes = trainings.notes(results);
+    trainings.show_losses(results, section);
     return section;
   };
   return experiment;

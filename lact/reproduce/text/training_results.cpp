@@ -176,4 +176,10 @@ std::vector<std::string> Trainings::notes(const Results& results) const {
                   setting_.valid_length)};
 }
 
+void Trainings::show_losses(const Results& results, Section& section) const {
+  section.charts = {loss_chart(results)};
+  section.tables = {summary(results, false), rate_table(results)};
+  section.notes = notes(results);
+}
+
 }  // namespace lact::reproduce::text

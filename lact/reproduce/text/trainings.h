@@ -38,6 +38,9 @@ class Trainings {
   /// Text, tokens and parameters, as the commands report them.
   std::vector<std::string> notes(const Results& results) const;
 
+  /// What most sections show: the chart of losses, the summary, the rates and the notes.
+  void show_losses(const Results& results, Section& section) const;
+
   /// Numbers that the model has and that its memory holds in all its blocks.
   int64_t parameters(const Results& results, const Contender& one) const;
   int64_t state(const Results& results, const Contender& one) const;
