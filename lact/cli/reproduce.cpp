@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -160,6 +161,8 @@ int run(const ReproduceArguments& arguments) {
     print_plan(suite, arguments.json);
     return 0;
   }
+  LACT_CHECK(!arguments.report_only || std::filesystem::exists(arguments.output),
+             "{}: there is no such folder, expected one that an earlier run has left", arguments.output);
   const auto outcome = arguments.report_only ? suite.report_only() : suite.run();
   if (!arguments.record.empty()) write_record(suite, outcome, arguments.record);
   print_outcome(outcome, arguments);

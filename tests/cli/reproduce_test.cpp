@@ -56,6 +56,7 @@ TEST_F(ReproduceProgram, MistakesAreOneSentence) {
   expect_mistake("reproduce --budget 3h" + output(), "expected one of smoke, 2h, 8h, overnight");
   expect_mistake("reproduce --seeds 0" + output(), "--seeds");
   expect_mistake("reproduce --dry-run --report-only" + output(), "--report-only");
+  expect_mistake("reproduce --report-only" + output("none"), "none: there is no such folder");
   write_file(folder_ / "file", "");
   expect_mistake("reproduce" + output("file"), "is not a folder");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
