@@ -42,7 +42,7 @@ TEST(LmRollBack, ForgottenTokensLeaveNoTraceWithAnyMixer) {
       read_one_by_one(rolled, ids, 0, kept);
       const int64_t most = never.left_in_chunk() - 1;
       for (const int64_t forgotten : {int64_t(1), most}) {
-        if (forgotten == 0) continue;
+        if (forgotten > most) continue;  // the next token ends the chunk
         read_one_by_one(rolled, random_ids(1, 8), 0, forgotten);
         EXPECT_GE(rolled.forgettable(), forgotten) << name;
         rolled.roll_back(forgotten);

@@ -18,6 +18,7 @@ void check_draft(const Loaded& draft, const Loaded& lm) {
 Draft::Draft(const Loaded& model, std::span<const int64_t> known) : stream_(model.model) {
   const auto seen = std::min(known.size(), size_t(model.model->config().window_size));
   unread_.assign(known.end() - int64_t(seen), known.end());
+  begins_ = seen > 1;
 }
 
 void Draft::read_piece(int64_t longest) {
@@ -25,12 +26,21 @@ void Draft::read_piece(int64_t longest) {
   const int64_t count = std::min({left, longest, stream_.left_in_chunk()});
   stream_.read({unread_.data(), size_t(count)});
   unread_.erase(unread_.begin(), unread_.begin() + count);
+  begins_ = unread_.size() > 1;
 }
 
 int64_t Draft::most_proposals(int64_t wanted) const {
-  // All but the last proposal are read, and none of them may end the chunk.
-  const int64_t room = stream_.left_in_chunk() - int64_t(unread_.size());
-  return lags() || unread_.empty() ? 0 : std::clamp<int64_t>(wanted, 0, std::max<int64_t>(0, room));
+  if (unread_.empty()) return 0;
+  // All but the last proposal are read behind the text, and none of them may end the chunk.
+  const int64_t chunk = stream_.model().config().chunk_size;
+  return std::min(wanted, chunk - (stream_.position() + int64_t(unread_.size())) % chunk);
+}
+
+/// What is certain needs not be taken back: it may end a chunk.
+void Draft::begin_proposal(int64_t count) {
+  if (stream_.model().config().forgettable_tokens() < count) before_ = stream_.fork();
+  read_now_ = std::exchange(unread_, {});
+  stream_.read(std::span(read_now_).first(read_now_.size() - 1));
 }
 
 void Draft::settle(int64_t kept, std::optional<int64_t> next) {
@@ -60,32 +70,29 @@ void propose(std::span<Draft* const> drafts, std::span<const int64_t> wanted, in
     Draft& draft = *drafts[i];
     const int64_t count = draft.most_proposals(wanted[i]);
     if (count == 0) continue;
-    if (draft.stream_.model().config().forgettable_tokens() < count) draft.before_ = draft.stream_.fork();
-    draft.read_now_ = std::exchange(draft.unread_, {});
+    draft.begin_proposal(count);
     busy.push_back(&draft);
     left.push_back(count);
   }
   while (!busy.empty()) {
     std::vector<models::StreamPiece> pieces;
     for (Draft* draft : busy) {
-      const auto& proposed = draft->proposed_;
-      pieces.push_back({&draft->stream_, proposed.empty() ? std::span<const int64_t>(draft->read_now_)
-                                                          : std::span(proposed).last(1)});
+      const auto& tokens = draft->proposed_.empty() ? draft->read_now_ : draft->proposed_;
+      pieces.push_back({&draft->stream_, std::span(tokens).last(1)});
     }
     read_in_batches(pieces);
     std::vector<at::Tensor> rows;
     for (const auto& piece : pieces) {
       if (piece.failure) std::rethrow_exception(piece.failure);
-      rows.push_back(piece.hidden.narrow(0, piece.hidden.size(0) - 1, 1));
+      rows.push_back(piece.hidden);
     }
     const at::Tensor logits = logits_in_batches(busy.front()->stream_.model(), rows);
-    const at::Tensor likeliest = logits.argmax(1);
+    // A draft may have more tokens, for padding.
+    const at::Tensor likeliest = logits.narrow(1, 0, std::min(vocabulary, logits.size(1))).argmax(1);
     std::vector<Draft*> still;
     std::vector<int64_t> still_left;
     for (size_t i = 0; i < busy.size(); ++i) {
-      const int64_t token = likeliest[int64_t(i)].item<int64_t>();
-      if (token >= vocabulary) continue;  // a draft may have more tokens, for padding
-      busy[i]->proposed_.push_back(token);
+      busy[i]->proposed_.push_back(likeliest[int64_t(i)].item<int64_t>());
       if (left[i] == 1) continue;
       still.push_back(busy[i]);
       still_left.push_back(left[i] - 1);

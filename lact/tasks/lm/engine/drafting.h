@@ -22,8 +22,8 @@ class Draft {
   /// `known`: the last tokens of the text that are known; it reads no more than its window of them.
   Draft(const Loaded& model, std::span<const int64_t> known);
 
-  /// Tokens of the beginning are left, to be read a piece at a time.
-  bool lags() const { return unread_.size() > kFew; }
+  /// Tokens of the beginning are left, to be read a piece at a time before anything is proposed.
+  bool begins() const { return begins_; }
   void read_piece(int64_t longest);
 
   const std::vector<int64_t>& proposed() const { return proposed_; }
@@ -36,10 +36,10 @@ class Draft {
 
   /// As many as can be taken back again.
   int64_t most_proposals(int64_t wanted) const;
-
-  static constexpr size_t kFew = 8;
+  void begin_proposal(int64_t count);
 
   models::LmStream stream_;
+  bool begins_;
   std::vector<int64_t> unread_;             ///< of the text
   std::vector<int64_t> proposed_;           ///< all but the last have been read
   std::vector<int64_t> read_now_;           ///< what was read of the text before them

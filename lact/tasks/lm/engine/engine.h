@@ -6,11 +6,13 @@
 //   engine.submit({.prompt = tokens}, {.wrote = [](auto bytes, auto) { std::cout << bytes; }});
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,7 +26,7 @@ struct EngineOptions {
   int64_t slots = 8;
   int64_t prompt_piece = 256;
   int64_t draft_tokens = 3;
-  StateStoreOptions store;
+  StateStoreOptions store = {};
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -40,10 +42,10 @@ struct EngineOptions {
 };
 
 struct TextRequest {
-  std::vector<int64_t> prompt;  ///< follows `from`
-  TextState from;         ///< null: the beginning, or the longest part of the prompt that the store knows
+  std::vector<int64_t> prompt = {};  ///< follows `from`
+  TextState from = {};    ///< null: the beginning, or the longest part of the prompt that the store knows
   bool use_store = true;  ///< look there, and leave states there
-  models::GenerateOptions options;
+  models::GenerateOptions options = {};
   int64_t top_logprobs = -1;  ///< -1: none; n >= 0: the chosen token's log-probability and the n likeliest
   int64_t slot = -1;          ///< a wish; -1: any that is free
 };
@@ -64,6 +66,14 @@ struct TextOutcome {
   TextState
       state;  ///< after the last token read, which a token that ended the text is not; null if it failed
 };
+
+constexpr std::array<std::pair<TextOutcome::Reason, std::string_view>, 5> enum_names(TextOutcome::Reason) {
+  return {{{TextOutcome::length, "length"},
+           {TextOutcome::end_of_text, "end_of_text"},
+           {TextOutcome::stop_string, "stop_string"},
+           {TextOutcome::cancelled, "cancelled"},
+           {TextOutcome::failed, "failed"}}};
+}
 
 /// Called on the engine's thread: they must be quick and must not throw. Any may be empty.
 struct TextEvents {

@@ -202,11 +202,13 @@ void Engine::Loop::write_step() {
     if (slot.text && !slot.text->reads()) readers.push_back(slot.text.get());
   }
   read_together(readers);
+  {
+    const std::lock_guard lock(mutex_);
+    status_.write_seconds += std::chrono::duration<double>(Clock::now() - began).count();
+    status_.busy_slots += int64_t(texts.size());
+    ++status_.decode_steps;
+  }
   finish_all_that_ended();
-  const std::lock_guard lock(mutex_);
-  status_.write_seconds += std::chrono::duration<double>(Clock::now() - began).count();
-  status_.busy_slots += int64_t(texts.size());
-  ++status_.decode_steps;
 }
 
 void Engine::Loop::draw_together(const std::vector<RunningText*>& texts) {
@@ -294,11 +296,12 @@ void Engine::Loop::read_step() {
     } catch (...) {
       fail(*text, std::current_exception());
     }
-    finish_all_that_ended();
-    const std::lock_guard lock(mutex_);
-    status_.prompt_seconds += std::chrono::duration<double>(Clock::now() - began).count();
-    status_.prompt_tokens += after - before;
-    return;
+    {
+      const std::lock_guard lock(mutex_);
+      status_.prompt_seconds += std::chrono::duration<double>(Clock::now() - began).count();
+      status_.prompt_tokens += after - before;
+    }
+    return finish_all_that_ended();
   }
 }
 

@@ -23,7 +23,7 @@ class RunningText {
   SlotStatus status() const;
 
   // Reading: the prompt, then what the draft model needs of it.
-  bool reads() const { return prompt_left() > 0 || (draft_ && draft_->lags()); }
+  bool reads() const { return prompt_left() > 0 || (draft_ && draft_->begins()); }
   /// Cut at the same places of a text whoever else is there, and wherever it was begun.
   void read_piece(int64_t longest, StateStore& store);
 
