@@ -5,45 +5,35 @@
 
 #include "lact/base/log.h"
 #include "lact/bench/areas.h"
-#include "lact/bench/lm_problem.h"
+#include "lact/bench/decode.h"
 #include "lact/bench/work.h"
 #include "lact/models/lm/stream.h"
-#include "lact/ops/linear/compressed_linear.h"
 
 namespace lact::bench {
 
+double DecodeFormat::bytes_per_kept(const models::LmConfig& config) const {
+  const double head_dim = double(config.model_dim / config.layer.attention.num_heads);
+  return cache == ops::CacheFormat::int8 ? 1 + 4 / head_dim : double(c10::elementSize(activations));
+}
+
+std::shared_ptr<models::LanguageModel> make_model_in(const DecodeFormat& format,
+                                                     const models::LmConfig& config) {
+  const auto model = make_model(config);
+  if (format.weights != ops::WeightFormat::f32) model->compress_weights(format.weights);
+  model->set_compute_type(format.activations);
+  model->set_cache(format.cache);
+  return model;
+}
+
 namespace {
 
-/// How the weights are kept.
-struct Format {
-  std::string name;
-  ops::WeightFormat weights;
-  double bytes_per_weight;
-  at::ScalarType activations;
-  ops::CacheFormat cache = ops::CacheFormat::automatic;
-
-  /// Of the window's keys and values; int8 has a float32 scale for every row of a head.
-  double bytes_per_kept(const models::LmConfig& config) const {
-    const double head_dim = double(config.model_dim / config.layer.attention.num_heads);
-    return cache == ops::CacheFormat::int8 ? 1 + 4 / head_dim : double(c10::elementSize(activations));
-  }
-};
-
-std::vector<Format> formats() {
+std::vector<DecodeFormat> formats() {
   using ops::WeightFormat;
   // int8 has a float32 scale for every 128 weights.
   return {{"f32", WeightFormat::f32, 4, at::kFloat},
           {"bf16", WeightFormat::bf16, 2, at::kBFloat16},
           {"bf16, int8 cache", WeightFormat::bf16, 2, at::kBFloat16, ops::CacheFormat::int8},
           {"int8", WeightFormat::int8, 1 + 4.0 / 128, at::kBFloat16}};
-}
-
-std::shared_ptr<models::LanguageModel> make_model_in(const Format& format, const models::LmConfig& config) {
-  const auto model = make_model(config);
-  if (format.weights != ops::WeightFormat::f32) model->compress_weights(format.weights);
-  model->set_compute_type(format.activations);
-  model->set_cache(format.cache);
-  return model;
 }
 
 constexpr int64_t kCheckedOneByOne = 8;
@@ -53,7 +43,7 @@ options::Json peer_request(const models::LmConfig& config, int64_t depth, int64_
 }
 
 /// Seconds per token at a depth.
-std::optional<double> measure(Session& session, const NamedConfig& named, const Format& format,
+std::optional<double> measure(Session& session, const NamedConfig& named, const DecodeFormat& format,
                               const std::shared_ptr<models::LanguageModel>& reference,
                               const std::shared_ptr<models::LanguageModel>& model, int64_t depth,
                               int64_t count) {
@@ -100,7 +90,7 @@ void bench_decode(Session& session) {
   const int64_t count = session.quick() ? 3 : 16;
   for (const auto& named : models) {
     const auto reference = make_model(named.config);
-    for (const Format& format : formats()) {
+    for (const DecodeFormat& format : formats()) {
       if (!session.wants(named.name + " " + format.name)) continue;
       const auto model = make_model_in(format, named.config);
       std::optional<double> shallow;
@@ -109,6 +99,10 @@ void bench_decode(Session& session) {
         if (seconds && shallow)
           session.note(fmt::format("{:.2f} times that at depth 0", *seconds / *shallow));
         if (depth == 0) shallow = seconds;
+      }
+      const bool is_first = named.name == models.front().name;
+      if (is_first && format.cache == ops::CacheFormat::automatic) {
+        measure_together(session, named, format, model, {0, session.quick() ? 64 : 2048});
       }
     }
   }

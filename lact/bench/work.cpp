@@ -98,7 +98,7 @@ double total(const std::map<std::string, double>& parts) {
 }
 
 double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_per_weight,
-                    double bytes_per_kept) {
+                    double bytes_per_kept, int64_t texts) {
   const models::ModelCost cost = models::cost(config);
   double matrices = 0;  // parameters that multiply a token: two operations each
   double bytes = 0;
@@ -113,7 +113,7 @@ double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_
     bytes += double(blocks.count) * (double(blocks.one().state) * 4 + kept * bytes_per_kept);
   }
   for (const auto& part : cost.others) matrices += part.flops / 2;
-  return matrices * bytes_per_weight + bytes;
+  return matrices * bytes_per_weight / double(texts) + bytes;
 }
 
 }  // namespace lact::bench

@@ -38,8 +38,9 @@ std::map<std::string, double> lm_work(const models::LmConfig& config, int64_t to
 double total(const std::map<std::string, double>& parts);
 
 /// Bytes of weights, fast weights and window that writing one token must read. `bytes_per_weight` is that of
-/// the matrices of the model; fast weights are float32, the window `bytes_per_kept`.
+/// the matrices of the model; fast weights are float32, the window `bytes_per_kept`. Of several texts at
+/// once, the weights are read once for all.
 double decode_bytes(const models::LmConfig& config, int64_t depth, double bytes_per_weight,
-                    double bytes_per_kept);
+                    double bytes_per_kept, int64_t texts = 1);
 
 }  // namespace lact::bench

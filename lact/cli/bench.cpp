@@ -68,7 +68,11 @@ const std::vector<Area>& areas() {
       {"decode", "Language model: one token after the other",
        "The share is that of the memory's bandwidth: bytes of the weights, fast weights and window that a "
        "token must\n"
-       "read. A model that fits into the cache may exceed it. Seconds are those of one token.",
+       "read. A model that fits into the cache may exceed it. Seconds are those of one token. Of several "
+       "texts "
+       "at\n"
+       "once, the weights are read once for all: how many times fewer bytes that is, is the most that can be "
+       "won.",
        bench::bench_decode},
       {"nvs", "View synthesis: reading a scene, rendering a view, training step",
        "Counted: the products of a good implementation: the last block is written alone, a view is read "

@@ -5,7 +5,8 @@
 //   float32;
 //   bfloat16, rows padded with zeros to a multiple of kHalvesPad;
 //   bytes, rows padded to a multiple of kByteGroup: W = scale · (byte - 128), with one scale for each group.
-// Tokens are x [tokens][width], y is [tokens][rows] with tokens y_stride apart.
+// Tokens are x [tokens][width], y is [tokens][rows] with tokens y_stride apart. The numbers of a token are
+// added up in one order, however many tokens there are.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,6 @@ namespace lact::kernels {
 
 constexpr int64_t kHalvesPad = 32;
 constexpr int64_t kByteGroup = 128;
-
-/// Tokens that a kernel takes at once.
-constexpr int64_t kMostGemvTokens = 8;
 
 struct WeightRows {
   int64_t count;

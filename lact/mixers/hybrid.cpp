@@ -8,7 +8,7 @@
 namespace lact {
 
 void HybridState::visit(StateVisitor& visitor, const std::string& prefix) {
-  if (tail.defined()) visitor.tensor(prefix + "tail", tail, -1);
+  if (tail.rows.defined()) visitor.tensor(prefix + "tail", tail.rows, 1);
   attention->visit(visitor, prefix + "attention.");
   if (memory) memory->visit(visitor, prefix + "memory.");
 }
@@ -19,6 +19,18 @@ std::unique_ptr<State> HybridState::clone() const {
   copy->attention = attention->clone();
   if (memory) copy->memory = memory->clone();
   return copy;
+}
+
+int64_t HybridState::forgettable() const {
+  int64_t tokens = attention->forgettable();
+  if (memory) tokens = std::min(tokens, memory->forgettable());
+  return tail.rows.defined() ? std::min(tokens, tail.forgettable()) : tokens;
+}
+
+void HybridState::forget_last(int64_t tokens) {
+  attention->forget_last(tokens);
+  if (memory) memory->forget_last(tokens);
+  if (tail.rows.defined()) tail.forget_last(tokens);
 }
 
 HybridMixer::HybridMixer(int64_t model_dim, const ProjectionConfig& projection,
@@ -53,18 +65,26 @@ Projected HybridMixer::rescale(const Projected& in, nn::ActivationCheckpointing&
   return {in.x, rescaled(0, in.q), rescaled(1, in.k), in.v};
 }
 
-at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& any_state) {
-  check_tokens(x, layout);
-  auto& state = dynamic_cast<HybridState&>(any_state);
-  const Projected raw = projection_->in(x, state.tail, layout);
-  nn::ActivationCheckpointing checkpointing(checkpoint_activations_ && layout.keeps_nothing());
+at::Tensor HybridMixer::advance(const at::Tensor& x, const SequenceLayout& layout, State& state) {
+  const SequencePiece whole = {&layout, &state};
+  return advance_together(x, {&whole, 1});
+}
+
+at::Tensor HybridMixer::advance_together(const at::Tensor& x, std::span<const SequencePiece> pieces) {
+  check_tokens(x, pieces);
+  const Projected raw = projection_->in(x, pieces);
+  const bool ends = pieces.size() == 1 && pieces[0].layout->keeps_nothing();
+  nn::ActivationCheckpointing checkpointing(checkpoint_activations_ && ends);
   const Projected rescaled = rescaled_ == Rescaled::none ? raw : rescale(raw, checkpointing);
-  const at::Tensor local =
-      mix(*attention_, rescaled_ == Rescaled::attention ? rescaled : raw, layout, *state.attention);
-  if (!memory_) return projection_->out(local);
-  const at::Tensor distant =
-      mix(*memory_, rescaled_ == Rescaled::memory ? rescaled : raw, layout, *state.memory);
-  const at::Tensor out = projection_->out(local + distant);
+  const auto for_attention = cut(rescaled_ == Rescaled::attention ? rescaled : raw, pieces);
+  const auto for_memory = cut(rescaled_ == Rescaled::memory ? rescaled : raw, pieces);
+  const at::Tensor mixed = by_piece(pieces, x, [&](size_t i) {
+    const SequenceLayout& layout = *pieces[i].layout;
+    auto& state = dynamic_cast<HybridState&>(*pieces[i].state);
+    const at::Tensor local = mix(*attention_, for_attention[i], layout, *state.attention);
+    return memory_ ? local + mix(*memory_, for_memory[i], layout, *state.memory) : local;
+  });
+  const at::Tensor out = projection_->out(mixed);
   checkpointing.free_until_backward_of(out);
   return out;
 }

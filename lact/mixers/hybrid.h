@@ -19,12 +19,13 @@ constexpr std::array<std::pair<Rescaled, std::string_view>, 3> enum_names(Rescal
   return {{{Rescaled::memory, "memory"}, {Rescaled::attention, "attention"}, {Rescaled::none, "none"}}};
 }
 
-struct HybridState : State {
-  at::Tensor tail;                           ///< of the projection's convolution; undefined without one
+struct HybridState : State, WithTail {
   std::unique_ptr<State> attention, memory;  ///< memory is empty where the mixer has none
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
   std::unique_ptr<State> clone() const override;
+  int64_t forgettable() const override;
+  void forget_last(int64_t tokens) override;
 };
 
 class HybridMixer : public Mixer, public nn::Recomputes {
@@ -35,6 +36,7 @@ class HybridMixer : public Mixer, public nn::Recomputes {
 
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
+  at::Tensor advance_together(const at::Tensor& x, std::span<const SequencePiece> pieces) override;
 
  private:
   Projected rescale(const Projected& in, nn::ActivationCheckpointing& checkpointing) const;

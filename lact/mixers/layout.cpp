@@ -137,8 +137,9 @@ SequenceLayout causal_piece(int64_t begin, int64_t tokens, int64_t chunk, int64_
   layout.window = ops::sliding_window({begin, begin + tokens}, window);
   layout.stretches = {{{begin, begin + tokens}, Passage::remembered}};
   layout.positions = line(begin, begin + tokens);
-  layout.keep_keys_from = std::max<int64_t>(0, layout.end() - window + 1);
   layout.keep_writes_from = layout.end() / chunk * chunk;
+  // Those that the first token of the chunk sees: its other tokens may be forgotten and others follow.
+  layout.keep_keys_from = std::max<int64_t>(0, layout.keep_writes_from - window + 1);
   return layout;
 }
 

@@ -67,7 +67,7 @@ struct SequenceLayout {
   /// document at a time.
   std::vector<SequenceLayout> documents;
 
-  int64_t keep_keys_from = 0;    ///< later pieces attend to tokens from here on
+  int64_t keep_keys_from = 0;    ///< later pieces may attend to tokens from here on
   int64_t keep_writes_from = 0;  ///< tokens from here on are written by later pieces
 
   /// Where the tokens are this rank's part of a sequence (sharding.h): the schedule is of the part, window

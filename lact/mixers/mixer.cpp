@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "lact/mixers/pieces.h"
+
 namespace lact {
 
 at::Tensor mix(Core& core, const Projected& in, const SequenceLayout& layout, State& state) {
@@ -15,6 +17,13 @@ at::Tensor mix(Core& core, const Projected& in, const SequenceLayout& layout, St
     mixed.push_back(core.mix({x[i], q[i], k[i], v[i]}, layout.documents[i], fresh ? *fresh : state));
   }
   return at::cat(mixed, 1);
+}
+
+at::Tensor Mixer::advance_together(const at::Tensor& x, std::span<const SequencePiece> pieces) {
+  check_tokens(x, pieces);
+  const auto tokens = cut(x, pieces);
+  return by_piece(pieces, x,
+                  [&](size_t i) { return advance(tokens[i], *pieces[i].layout, *pieces[i].state); });
 }
 
 }  // namespace lact

@@ -7,7 +7,9 @@
 
 #include <torch/nn/module.h>
 
+#include <exception>
 #include <memory>
+#include <span>
 
 #include "lact/mixers/layout.h"
 #include "lact/mixers/state.h"
@@ -52,6 +54,14 @@ class SetCore : public Core {
   virtual at::Tensor read(const Projected& in, const SequenceLayout& layout, const State& state) = 0;
 };
 
+/// One text's part of a call that advances several (pieces.h).
+struct SequencePiece {
+  const SequenceLayout* layout;
+  State* state;
+  /// Gets what goes wrong with this text alone, which is then of no more use; null: it is thrown.
+  std::exception_ptr* failure = nullptr;
+};
+
 class Mixer : public torch::nn::Module {
  public:
   virtual std::unique_ptr<State> initial_state(int64_t batch) = 0;
@@ -59,6 +69,10 @@ class Mixer : public torch::nn::Module {
   /// Continues from `state` and advances it; x [B, T, M] are the tokens of `layout`. Undefined if they learn
   /// nothing, as where a Perceiver reads.
   virtual at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) = 0;
+
+  /// The same for several texts, whose tokens stand behind each other in x. Unless a mixer knows better, they
+  /// go one by one.
+  virtual at::Tensor advance_together(const at::Tensor& x, std::span<const SequencePiece> pieces);
 
   /// A whole sequence from the learned initial state.
   at::Tensor forward(const at::Tensor& x, const SequenceLayout& layout) {

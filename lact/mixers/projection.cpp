@@ -4,7 +4,6 @@
 
 #include "lact/base/error.h"
 #include "lact/base/profile.h"
-#include "lact/mixers/convolution.h"
 #include "lact/mixers/sharding.h"
 
 namespace lact {
@@ -25,32 +24,41 @@ Projection::Projection(int64_t model_dim, const ProjectionConfig& config) {
   }
 }
 
-at::Tensor Projection::initial_tail(int64_t batch) const {
+ConvolutionTail Projection::initial_tail(int64_t batch) const {
   if (!conv_.defined()) return {};
-  return at::zeros({batch, conv_.size(0) - 1, conv_.size(1)}, conv_.options()).detach();
+  const int64_t seen = conv_.size(0) - 1;
+  return {at::zeros({batch, seen, conv_.size(1)}, conv_.options()).detach(), seen};
 }
 
 Projected Projection::in(const at::Tensor& x) const {
+  const profile::Scope part("projections");
   LACT_ASSERT(!conv_.defined());
-  at::Tensor none;
-  return in(x, none, {});
+  LACT_CHECK(x.dim() == 3, "[mixer] the input has shape {}, expected [B, T, M]", x.sizes().vec());
+  return parts(x, qkv_->forward(x));
 }
 
-Projected Projection::in(const at::Tensor& x, at::Tensor& tail, const SequenceLayout& layout) const {
+Projected Projection::in(const at::Tensor& x, std::span<const SequencePiece> pieces) const {
+  if (!conv_.defined()) return in(x);
   const profile::Scope part("projections");
-  LACT_CHECK(x.dim() == 3, "[mixer] the input has shape {}, expected [B, T, M]", x.sizes().vec());
-  at::Tensor joined = qkv_->forward(x);
-  if (conv_.defined()) joined = convolved(joined, tail, layout);
+  const at::Tensor joined = qkv_->forward(x);
+  const auto of_pieces = cut(joined, pieces);
+  return parts(x, by_piece(pieces, joined, [&](size_t i) {
+                 return convolved(of_pieces[i], dynamic_cast<WithTail&>(*pieces[i].state).tail,
+                                  *pieces[i].layout);
+               }));
+}
+
+Projected Projection::parts(const at::Tensor& x, const at::Tensor& joined) const {
   const auto qkv = joined.chunk(3, -1);
   if (!q_norm_) return {x, qkv[0], qkv[1], qkv[2]};
   return {x, q_norm_->forward(qkv[0]), k_norm_->forward(qkv[1]), qkv[2]};
 }
 
-at::Tensor Projection::convolved(const at::Tensor& joined, at::Tensor& tail,
+at::Tensor Projection::convolved(const at::Tensor& joined, ConvolutionTail& tail,
                                  const SequenceLayout& layout) const {
   if (layout.documents.empty()) {
-    return layout.sharding ? sharded_convolution(joined, tail, *layout.sharding)
-                           : causal_convolution(joined, conv_, tail);
+    if (layout.sharding) return sharded_convolution(joined, tail.rows, *layout.sharding);
+    return causal_convolution(joined, conv_, tail.rows, layout.keeps_nothing() ? 0 : ConvolutionTail::kMore);
   }
   std::vector<at::Tensor> results;
   const auto documents = at::split_with_sizes(joined, document_lengths(layout), 1);

@@ -1,7 +1,8 @@
 // Input and output projections of a mixer: x -> q, k, v, and the result back to the model's width.
 #pragma once
 
-#include "lact/mixers/mixer.h"
+#include "lact/mixers/convolution.h"
+#include "lact/mixers/pieces.h"
 #include "lact/nn/linear.h"
 #include "lact/nn/norm.h"
 
@@ -28,25 +29,30 @@ struct ProjectionConfig {
   bool operator==(const ProjectionConfig&) const = default;
 };
 
+/// A state of a layer whose projection has a convolution.
+struct WithTail {
+  ConvolutionTail tail;  ///< from `initial_tail` and then from call to call
+};
+
 /// One matrix for q, k and v: rows [q; k; v].
 class Projection : public torch::nn::Module {
  public:
   Projection(int64_t model_dim, const ProjectionConfig& config);
 
-  /// `tail`: the tokens before x that the convolution still sees, from `initial_tail` and then from call to
-  /// call. It sees nothing before the document of a token.
-  Projected in(const at::Tensor& x, at::Tensor& tail, const SequenceLayout& layout) const;
+  /// With a convolution the pieces' states are WithTail. It sees nothing before the document of a token.
+  Projected in(const at::Tensor& x, std::span<const SequencePiece> pieces) const;
   /// The same without convolution.
   Projected in(const at::Tensor& x) const;
   /// A part of it, without convolution: k and v alone, or q alone; the rest is undefined.
   Projected keys_and_values(const at::Tensor& x) const;
   Projected queries(const at::Tensor& x) const;
-  at::Tensor initial_tail(int64_t batch) const;  ///< [B, conv_width - 1, 3M]; undefined without convolution
+  ConvolutionTail initial_tail(int64_t batch) const;  ///< of 3M channels; undefined without convolution
   at::Tensor out(const at::Tensor& mixed) const;
 
  private:
+  Projected parts(const at::Tensor& x, const at::Tensor& joined) const;
   at::Tensor sharded_convolution(const at::Tensor& joined, at::Tensor& tail, const Sharding& sharding) const;
-  at::Tensor convolved(const at::Tensor& joined, at::Tensor& tail, const SequenceLayout& layout) const;
+  at::Tensor convolved(const at::Tensor& joined, ConvolutionTail& tail, const SequenceLayout& layout) const;
 
   std::shared_ptr<nn::Linear> qkv_, output_;
   std::shared_ptr<nn::Norm> q_norm_, k_norm_;

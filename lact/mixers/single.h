@@ -6,12 +6,13 @@
 namespace lact {
 
 /// With a convolution in the projection; otherwise the state is the core's.
-struct ConvolvedState : State {
-  at::Tensor tail;
+struct ConvolvedState : State, WithTail {
   std::unique_ptr<State> core;
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
   std::unique_ptr<State> clone() const override;
+  int64_t forgettable() const override { return std::min(core->forgettable(), tail.forgettable()); }
+  void forget_last(int64_t tokens) override;
 };
 
 class SingleMixer : public SetMixer {
@@ -20,6 +21,7 @@ class SingleMixer : public SetMixer {
 
   std::unique_ptr<State> initial_state(int64_t batch) override;
   at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, State& state) override;
+  at::Tensor advance_together(const at::Tensor& x, std::span<const SequencePiece> pieces) override;
 
   /// With a SetCore, and without convolution.
   bool takes_pieces() const override;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lact/base/error.h"
 #include "lact/ops/attention/kept_tokens.h"
 
 namespace lact {
@@ -38,11 +39,20 @@ class State {
   /// memory that nobody else holds.
   virtual std::unique_ptr<State> clone() const = 0;
 
+  /// How many of the last tokens can be forgotten as if they had never been read. What changes with every
+  /// token, such as a recurrence, can forget none. Attention to a window counts what it keeps: its caller
+  /// knows how far back later pieces see (SequenceLayout::keep_keys_from).
+  virtual int64_t forgettable() const { return 0; }
+  /// Forgets them; at most `forgettable()`.
+  virtual void forget_last(int64_t tokens);
+
  protected:
   State() = default;
   State(const State&) = default;
   State& operator=(const State&) = default;
 };
+
+inline void State::forget_last(int64_t tokens) { LACT_ASSERT(tokens == 0); }
 
 inline std::vector<std::unique_ptr<State>> clone_all(const std::vector<std::unique_ptr<State>>& states) {
   std::vector<std::unique_ptr<State>> copies;

@@ -119,20 +119,33 @@ const at::Tensor& append_tokens(at::Tensor& kept, const at::Tensor& fresh, int64
   return kept;
 }
 
-void drop_tokens(at::Tensor& kept, int64_t count, int64_t dim) {
-  if (count == 0) return;
-  if (count == kept.size(dim)) {
+namespace {
+
+/// Keeps `count` tokens from number `first` on; without a token left the memory is free.
+void keep_tokens(at::Tensor& kept, int64_t first, int64_t count, int64_t dim) {
+  if (count == kept.size(dim)) return;
+  if (count == 0) {
     auto none = kept.sizes().vec();
     none[size_t(dim)] = 0;
     kept = at::empty(none, kept.options());
     return;
   }
   if (at::GradMode::is_enabled()) {
-    kept = kept.slice(dim, count);
+    kept = kept.narrow(dim, first, count);
     return;
   }
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  kept = kept.slice(dim, count);
+  kept = kept.narrow(dim, first, count);
+}
+
+}  // namespace
+
+void drop_tokens(at::Tensor& kept, int64_t count, int64_t dim) {
+  keep_tokens(kept, count, kept.size(dim) - count, dim);
+}
+
+void drop_last_tokens(at::Tensor& kept, int64_t count, int64_t dim) {
+  keep_tokens(kept, 0, kept.size(dim) - count, dim);
 }
 
 }  // namespace lact

@@ -22,4 +22,7 @@ const at::Tensor& append_tokens(at::Tensor& kept, const at::Tensor& fresh, int64
 /// a token left the memory is free.
 void drop_tokens(at::Tensor& kept, int64_t count, int64_t dim);
 
+/// Forgets the last `count` tokens; the next ones take their room.
+void drop_last_tokens(at::Tensor& kept, int64_t count, int64_t dim);
+
 }  // namespace lact

@@ -1,5 +1,7 @@
 #include "lact/kernels/gemv.h"
 
+#include <algorithm>
+
 #include "lact/kernels/tile.h"
 
 namespace lact::kernels::LACT_ISA {
@@ -70,11 +72,12 @@ LACT_INLINE void ask_ahead(const void* weight) {
   __builtin_prefetch(static_cast<const char*>(weight) + kAhead);
 }
 
-/// One row and `Tokens` tokens. A sum would wait for itself: there are at least four to work on.
+/// One row and `Tokens` tokens. A sum would wait for itself: each token has four, also where there are enough
+/// tokens to work on, so that their number does not change the order in which its numbers are added up.
 template <class Form, int Tokens>
 LACT_INLINE void row_product(const typename Form::Weight* weight, int64_t width, const typename Form::X* x,
                              float* y, int64_t y_stride) {
-  constexpr int kWays = Tokens >= 4 ? 1 : 4 / Tokens, kStep = Form::kStep;
+  constexpr int kWays = 4, kStep = Form::kStep;
   Vec sums[Tokens][kWays] = {};
   int64_t i = 0;
   for (; i + kWays * kStep <= width; i += kWays * kStep) {
@@ -105,7 +108,7 @@ LACT_INLINE void byte_row_product(const uint8_t* weight, const float* scales, in
                                   float* y, int64_t y_stride) {
   const int64_t width = groups * kByteGroup;
 #if defined(__AVX512VNNI__)
-  constexpr int kWays = Tokens >= 2 ? 1 : 2;
+  constexpr int kWays = 2;
   __m512 sums[Tokens][kWays] = {};
   const auto group_product = [&](int64_t group, int way) __attribute__((always_inline)) {
     const uint8_t* from = weight + group * kByteGroup;
@@ -145,48 +148,52 @@ LACT_INLINE void byte_row_product(const uint8_t* weight, const float* scales, in
 #endif
 }
 
-template <class Form, int Tokens>
-void all_rows(const typename Form::Weight* weight, WeightRows rows, const typename Form::X* x, float* y,
-              int64_t y_stride) {
-  for (int64_t row = 0; row < rows.count; ++row) {
-    row_product<Form, Tokens>(weight + row * rows.width, rows.width, x, y + row, y_stride);
+/// Calls body(row, t) for every row and token, with the largest power of two up to `Most` tokens that fits.
+/// Eight tokens and a row are in the nearest cache while they meet.
+template <int Most, class Body>
+LACT_INLINE void by_rows_and_tokens(int64_t rows, int64_t tokens, const Body& body) {
+  for (int64_t first = 0; first < tokens; first += 8) {
+    const int64_t end = std::min(tokens, first + 8);
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t t = first;
+      if constexpr (Most >= 8) {
+        for (; t + 8 <= end; t += 8) body.template operator()<8>(row, t);
+      }
+      if constexpr (Most >= 4) {
+        for (; t + 4 <= end; t += 4) body.template operator()<4>(row, t);
+      }
+      for (; t + 2 <= end; t += 2) body.template operator()<2>(row, t);
+      for (; t < end; ++t) body.template operator()<1>(row, t);
+    }
   }
 }
 
-template <int Tokens>
-void all_byte_rows(const uint8_t* weight, const float* scales, WeightRows rows, const ByteTokens& x, float* y,
-                   int64_t y_stride) {
-  const int64_t groups = rows.width / kByteGroup;
-  for (int64_t row = 0; row < rows.count; ++row) {
-    byte_row_product<Tokens>(weight + row * rows.width, scales + row * groups, groups, x, y + row, y_stride);
-  }
-}
-
-/// Calls body with the largest of 8, 4, 2, 1 that fits, until all tokens are done.
-template <class Body>
-LACT_INLINE void by_tokens(int64_t tokens, const Body& body) {
-  int64_t t = 0;
-  for (; t + 8 <= tokens; t += 8) body.template operator()<8>(t);
-  for (; t + 4 <= tokens; t += 4) body.template operator()<4>(t);
-  for (; t + 2 <= tokens; t += 2) body.template operator()<2>(t);
-  for (; t < tokens; ++t) body.template operator()<1>(t);
-}
+/// Four sums of each token have to stay in registers.
+#if defined(__AVX512F__)
+constexpr int kMostAtOnce = 4;
+#else
+constexpr int kMostAtOnce = 2;
+#endif
 
 template <class Form>
 void product(const typename Form::Weight* weight, WeightRows rows, const typename Form::X* x, int64_t tokens,
              float* y, int64_t y_stride) {
-  by_tokens(tokens, [&]<int Tokens>(int64_t t) {
-    all_rows<Form, Tokens>(weight, rows, x + t * rows.width, y + t * y_stride, y_stride);
-  });
+  by_rows_and_tokens<kMostAtOnce>(
+      rows.count, tokens, [&]<int Tokens>(int64_t row, int64_t t) __attribute__((always_inline)) {
+        row_product<Form, Tokens>(weight + row * rows.width, rows.width, x + t * rows.width,
+                                  y + t * y_stride + row, y_stride);
+      });
 }
 
 void byte_product(const uint8_t* weight, const float* scales, WeightRows rows, const ByteTokens& x,
                   int64_t tokens, float* y, int64_t y_stride) {
   const int64_t groups = rows.width / kByteGroup;
-  by_tokens(tokens, [&]<int Tokens>(int64_t t) {
-    const ByteTokens from = {x.bytes + t * rows.width, x.scales + t * groups, x.sums + t * groups};
-    all_byte_rows<Tokens>(weight, scales, rows, from, y + t * y_stride, y_stride);
-  });
+  by_rows_and_tokens<8>(
+      rows.count, tokens, [&]<int Tokens>(int64_t row, int64_t t) __attribute__((always_inline)) {
+        const ByteTokens from = {x.bytes + t * rows.width, x.scales + t * groups, x.sums + t * groups};
+        byte_row_product<Tokens>(weight + row * rows.width, scales + row * groups, groups, from,
+                                 y + t * y_stride + row, y_stride);
+      });
 }
 
 void arrange(const float* x, int64_t width, float* to) {

@@ -17,9 +17,10 @@ void append_kept(KeptTokens& kept, const KeptTokens& fresh) {
   if (fresh.scales.defined()) append_tokens(kept.scales, fresh.scales, 1);
 }
 
-void drop_kept(KeptTokens& kept, int64_t count) {
-  drop_tokens(kept.numbers, count, 1);
-  if (kept.scales.defined()) drop_tokens(kept.scales, count, 1);
+/// `drop` is of the first or of the last tokens.
+void drop_kept(KeptTokens& kept, int64_t count, void (*drop)(at::Tensor&, int64_t, int64_t)) {
+  drop(kept.numbers, count, 1);
+  if (kept.scales.defined()) drop(kept.scales, count, 1);
 }
 
 at::Tensor followed_by(const KeptTokens& kept, const at::Tensor& fresh) {
@@ -40,8 +41,13 @@ void KeyValueCache::append(const at::Tensor& fresh_k, const at::Tensor& fresh_v,
 }
 
 void KeyValueCache::drop(int64_t tokens) {
-  drop_kept(k, tokens);
-  drop_kept(v, tokens);
+  drop_kept(k, tokens, drop_tokens);
+  drop_kept(v, tokens, drop_tokens);
+}
+
+void KeyValueCache::drop_last(int64_t tokens) {
+  drop_kept(k, tokens, drop_last_tokens);
+  drop_kept(v, tokens, drop_last_tokens);
 }
 
 at::Tensor KeyValueCache::attend(const HeadInputs& fresh, const ops::Window& window, int64_t first_query,

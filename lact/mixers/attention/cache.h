@@ -18,6 +18,8 @@ struct KeyValueCache {
   void append(const at::Tensor& fresh_k, const at::Tensor& fresh_v, ops::CacheFormat format);
   /// Forgets the first ones.
   void drop(int64_t tokens);
+  /// Forgets the last ones.
+  void drop_last(int64_t tokens);
 
   /// Appends all tokens of a piece, of which q are the queries, and attends to what is then there: positions
   /// from `first_key` on. Many tokens see each other unrounded.

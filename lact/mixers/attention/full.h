@@ -16,6 +16,8 @@ struct FullState : State, KeyValueCache {
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
   std::unique_ptr<State> clone() const override { return std::make_unique<FullState>(*this); }
+  int64_t forgettable() const override { return count(); }
+  void forget_last(int64_t tokens) override { drop_last(tokens); }
 };
 
 class FullAttention : public SetCore, public Caches, public SharesHeads {

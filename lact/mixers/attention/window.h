@@ -13,6 +13,8 @@ struct AttentionState : State, KeyValueCache {
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
   std::unique_ptr<State> clone() const override { return std::make_unique<AttentionState>(*this); }
+  int64_t forgettable() const override { return count(); }
+  void forget_last(int64_t tokens) override { drop_last(tokens); }
 };
 
 class WindowAttention : public Core, public Caches, public nn::Recomputes, public SharesHeads {

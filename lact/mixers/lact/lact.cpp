@@ -35,16 +35,20 @@ void join(LactState& state, ScanInputs& inputs) {
   if (inputs.beta.defined()) inputs.beta = append_tokens(state.beta, inputs.beta, 2);
 }
 
+/// `drop` is of the first or of the last tokens.
+void drop_pending(LactState& state, int64_t count, void (*drop)(at::Tensor&, int64_t, int64_t)) {
+  drop(state.k, count, 2);
+  drop(state.v, count, 2);
+  for (auto& rate : state.rates) {
+    if (rate.defined()) drop(rate, count, 2);
+  }
+  if (state.beta.defined()) drop(state.beta, count, 2);
+}
+
 /// Keeps the tokens from position `first` on, which later pieces will write.
 void keep(LactState& state, int64_t first_key, int64_t first) {
   state.first = std::max(first, first_key);
-  const int64_t count = state.first - first_key;
-  drop_tokens(state.k, count, 2);
-  drop_tokens(state.v, count, 2);
-  for (auto& rate : state.rates) {
-    if (rate.defined()) drop_tokens(rate, count, 2);
-  }
-  if (state.beta.defined()) drop_tokens(state.beta, count, 2);
+  drop_pending(state, state.first - first_key, drop_tokens);
 }
 
 }  // namespace
@@ -68,6 +72,8 @@ void LactState::visit(StateVisitor& visitor, const std::string& prefix) {
   if (beta.defined()) visitor.tensor(prefix + "beta", beta, 2);
   visitor.number(prefix + "first", first);
 }
+
+void LactState::forget_last(int64_t tokens) { drop_pending(*this, tokens, drop_last_tokens); }
 
 Lact::Lact(int64_t model_dim, const LactConfig& config)
     : config_(config),

@@ -94,6 +94,8 @@ struct LactState : State {
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
   std::unique_ptr<State> clone() const override { return std::make_unique<LactState>(*this); }
+  int64_t forgettable() const override { return k.size(2); }
+  void forget_last(int64_t tokens) override;
 };
 
 class Lact : public SetCore, public nn::Recomputes, public SharesHeads {

@@ -1,5 +1,7 @@
 #include "lact/models/common/block.h"
 
+#include <limits>
+
 #include "lact/base/error.h"
 
 namespace lact::models {
@@ -12,6 +14,16 @@ std::unique_ptr<State> BlockState::clone() const {
   auto copy = std::make_unique<BlockState>();
   copy->mixers = clone_all(mixers);
   return copy;
+}
+
+int64_t BlockState::forgettable() const {
+  int64_t tokens = std::numeric_limits<int64_t>::max();
+  for (const auto& mixer : mixers) tokens = std::min(tokens, mixer->forgettable());
+  return tokens;
+}
+
+void BlockState::forget_last(int64_t tokens) {
+  for (const auto& mixer : mixers) mixer->forget_last(tokens);
 }
 
 Block::Block(int64_t model_dim, const nn::NormOptions& norm, std::vector<std::shared_ptr<Mixer>> mixers,
@@ -36,8 +48,12 @@ at::Tensor Block::forward(const at::Tensor& x, const SequenceLayout& layout) {
   return advance(x, layout, *initial_state(x.size(0)));
 }
 
-at::Tensor Block::advance(at::Tensor x, const SequenceLayout& layout, BlockState& state) {
-  LACT_ASSERT(state.mixers.size() == mixers_.size());
+at::Tensor Block::advance(const at::Tensor& x, const SequenceLayout& layout, BlockState& state) {
+  const SequencePiece whole = {&layout, &state};
+  return advance_together(x, {&whole, 1});
+}
+
+at::Tensor Block::advance_together(at::Tensor x, std::span<const SequencePiece> pieces) {
   const auto branch = [&](const std::shared_ptr<nn::Norm>& norm, const auto& run) {
     nn::ActivationCheckpointing checkpointing(checkpoint_activations_);
     const at::Tensor y = run(
@@ -46,8 +62,14 @@ at::Tensor Block::advance(at::Tensor x, const SequenceLayout& layout, BlockState
     return y;
   };
   for (size_t i = 0; i < mixers_.size(); ++i) {
+    std::vector<SequencePiece> of_mixer(pieces.begin(), pieces.end());
+    for (SequencePiece& piece : of_mixer) {
+      auto& state = dynamic_cast<BlockState&>(*piece.state);
+      LACT_ASSERT(state.mixers.size() == mixers_.size());
+      piece.state = state.mixers[i].get();
+    }
     const at::Tensor learnt = branch(mixer_norms_[i], [&](const at::Tensor& normed) {
-      return mixers_[i]->advance(normed, layout, *state.mixers[i]);
+      return mixers_[i]->advance_together(normed, of_mixer);
     });
     if (learnt.defined()) x = x + learnt;
   }

@@ -16,6 +16,8 @@ struct BlockState : State {
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
   std::unique_ptr<State> clone() const override;
+  int64_t forgettable() const override;
+  void forget_last(int64_t tokens) override;
 };
 
 class Block : public torch::nn::Module, public nn::Recomputes {
@@ -27,7 +29,9 @@ class Block : public torch::nn::Module, public nn::Recomputes {
 
   /// x [B, T, M] -> [B, T, M], from the learned initial state, or continuing from a given one.
   at::Tensor forward(const at::Tensor& x, const SequenceLayout& layout);
-  at::Tensor advance(at::Tensor x, const SequenceLayout& layout, BlockState& state);
+  at::Tensor advance(const at::Tensor& x, const SequenceLayout& layout, BlockState& state);
+  /// Several texts, as in Mixer; their states are BlockStates.
+  at::Tensor advance_together(at::Tensor x, std::span<const SequencePiece> pieces);
 
  protected:
   std::vector<std::shared_ptr<Mixer>> mixers_;

@@ -63,6 +63,15 @@ int64_t LmConfig::unseen_tokens() const {
              : 0;
 }
 
+int64_t LmConfig::forgettable_tokens() const {
+  const auto apart = [](MixerKind kind) {
+    return kind != MixerKind::gla && kind != MixerKind::deltanet && kind != MixerKind::mamba2;
+  };
+  const auto kinds = mixer.kinds();
+  if (!std::all_of(kinds.begin(), kinds.end(), apart)) return 0;
+  return layer.projection.conv_width == 0 ? chunk_size : std::min(chunk_size, ConvolutionTail::kMore);
+}
+
 void warn_of_unseen_tokens(const LmConfig& config, const std::string& place) {
   if (config.unseen_tokens() == 0) return;
   log::warn(

@@ -59,6 +59,11 @@ struct LmConfig {
   /// Tokens that may be seen by nobody: they have left the window, but their chunk is not written yet. 0 if
   /// the window is as long as a chunk ("without bubbles", paper appendix), or if there is no memory.
   int64_t unseen_tokens() const;
+
+  /// How many of the last tokens of an unfinished chunk a state can forget: all of them where every layer
+  /// keeps them apart, a few with a convolution, none with a recurrence.
+  int64_t forgettable_tokens() const;
+  bool forgets_by_token() const { return forgettable_tokens() >= chunk_size; }
 };
 
 /// Says so in one line to stderr that begins with `place`; nothing if there are none.

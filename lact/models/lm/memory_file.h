@@ -15,4 +15,12 @@ void save_memory(const std::string& path, LmStream& stream, const std::string& m
 LmStream load_memory(const std::string& path, std::shared_ptr<LanguageModel> model,
                      const std::string& model_hash);
 
+/// What a file says of its text before anything of it is read: for whoever looks for one among many.
+struct MemoryFileLabel {
+  TokenHistory history;
+  int64_t position = 0;
+};
+MemoryFileLabel read_memory_label(const std::string& path, const LanguageModel& model,
+                                  const std::string& model_hash);
+
 }  // namespace lact::models

@@ -46,7 +46,7 @@ void LmState::visit(StateVisitor& visitor, const std::string& prefix) {
     blocks[i]->visit(visitor, fmt::format("{}blocks.{}.", prefix, i));
 }
 
-std::unique_ptr<State> LmState::clone() const {
+std::unique_ptr<LmState> LmState::copy() const {
   auto copy = std::make_unique<LmState>();
   copy->position = position;
   for (const auto& block : blocks) {
@@ -54,6 +54,17 @@ std::unique_ptr<State> LmState::clone() const {
     copy->blocks.back()->mixers = clone_all(block->mixers);
   }
   return copy;
+}
+
+int64_t LmState::forgettable() const {
+  int64_t tokens = position;
+  for (const auto& block : blocks) tokens = std::min(tokens, block->forgettable());
+  return tokens;
+}
+
+void LmState::forget_last(int64_t tokens) {
+  for (const auto& block : blocks) block->forget_last(tokens);
+  position -= tokens;
 }
 
 LanguageModel::LanguageModel(const LmConfig& config) : config_(config) {
@@ -180,6 +191,28 @@ at::Tensor LanguageModel::advance(const at::Tensor& ids, LmState& state) {
   state.position += ids.size(1);
   x = norm_->forward(x);
   return layout.sharding ? layout.sharding->put_together(x) : x;
+}
+
+at::Tensor LanguageModel::advance_together(const at::Tensor& ids, std::span<TextPiece> texts) {
+  check_ids(ids);
+  std::vector<SequenceLayout> layouts;
+  for (const TextPiece& text : texts) {
+    layouts.push_back(
+        causal_piece(text.state->position, text.tokens, config_.chunk_size, config_.window_size));
+  }
+  at::Tensor x = embed(ids);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    std::vector<SequencePiece> pieces;
+    for (size_t k = 0; k < texts.size(); ++k) {
+      LACT_ASSERT(texts[k].state->blocks.size() == blocks_.size());
+      pieces.push_back({&layouts[k], texts[k].state->blocks[i].get(), &texts[k].failure});
+    }
+    x = blocks_[i]->advance_together(x, pieces);
+  }
+  for (TextPiece& text : texts) {
+    if (!text.failure) text.state->position += text.tokens;
+  }
+  return norm_->forward(x);
 }
 
 std::unique_ptr<LmState> LanguageModel::initial_state(int64_t batch) {

@@ -20,7 +20,18 @@ struct LmState : State {
   std::vector<std::unique_ptr<BlockState>> blocks;
 
   void visit(StateVisitor& visitor, const std::string& prefix) override;
-  std::unique_ptr<State> clone() const override;
+  std::unique_ptr<State> clone() const override { return copy(); }
+  std::unique_ptr<LmState> copy() const;
+  int64_t forgettable() const override;  ///< inside of the chunk
+  void forget_last(int64_t tokens) override;
+};
+
+/// What one text brings to a call that advances several.
+struct TextPiece {
+  LmState* state;
+  int64_t tokens;
+  std::exception_ptr failure =
+      {};  ///< out: what went wrong with this text alone; its state is of no more use
 };
 
 class LanguageModel : public torch::nn::Module {
@@ -73,6 +84,9 @@ class LanguageModel : public torch::nn::Module {
   /// Continues a text: ids [B, T] of any length T -> hidden states. The same numbers as the whole text at
   /// once.
   at::Tensor advance(const at::Tensor& ids, LmState& state);
+  /// The same for several texts, whose tokens stand behind each other: ids [1, T] -> hidden states [1, T, M].
+  /// The weights are read once for all; what a text gets does not depend on the others.
+  at::Tensor advance_together(const at::Tensor& ids, std::span<TextPiece> texts);
   std::unique_ptr<LmState> initial_state(int64_t batch);
 
  private:

@@ -63,4 +63,16 @@ Loaded load(const std::string& folder_or_none, const LoadOptions& options, bool 
   return loaded;
 }
 
+std::string fingerprint_of(const Loaded& lm) {
+  return lm.fingerprint.empty() ? models::fingerprint(*lm.model) : lm.fingerprint;
+}
+
+models::Vocabulary vocabulary_of(const data::Tokenizer& tokenizer) {
+  return {tokenizer.end_of_text(), [&tokenizer](int64_t token) {
+            // A model may have more tokens than its tokenizer, for padding.
+            return token < tokenizer.vocabulary_size() ? tokenizer.token_bytes(int32_t(token))
+                                                       : std::string();
+          }};
+}
+
 }  // namespace lact::tasks::lm

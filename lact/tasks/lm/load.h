@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lact/data/text/tokenizer.h"
-#include "lact/models/lm/model.h"
+#include "lact/models/lm/generate.h"
 #include "lact/ops/dispatch/precision.h"
 #include "lact/ops/linear/compressed_linear.h"
 
@@ -47,5 +47,11 @@ std::string shipped_weights();
 /// a sentence if the tokenizer does not fit the vocabulary. Memory files need the fingerprint; who has none
 /// of them saves a pass over the weights without it.
 Loaded load(const std::string& folder, const LoadOptions& options = {}, bool with_fingerprint = true);
+
+/// Of the weights as they were saved, taken now if it was not when they were read.
+std::string fingerprint_of(const Loaded& lm);
+
+/// What generation needs to know of the tokenizer, which has to outlive it.
+models::Vocabulary vocabulary_of(const data::Tokenizer& tokenizer);
 
 }  // namespace lact::tasks::lm

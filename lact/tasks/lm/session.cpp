@@ -4,28 +4,15 @@
 #include <vector>
 
 #include "lact/data/text/encode.h"
-#include "lact/models/lm/folder.h"
 #include "lact/models/lm/memory_file.h"
 
 namespace lact::tasks::lm {
 
 namespace {
 
-models::Vocabulary vocabulary_of(const data::Tokenizer& tokenizer) {
-  return {tokenizer.end_of_text(), [&tokenizer](int64_t token) {
-            // A model may have more tokens than its tokenizer, for padding.
-            return token < tokenizer.vocabulary_size() ? tokenizer.token_bytes(int32_t(token))
-                                                       : std::string();
-          }};
-}
-
-std::string hash_of(const Loaded& lm) {
-  return lm.fingerprint.empty() ? models::fingerprint(*lm.model) : lm.fingerprint;
-}
-
-models::LmStream stream_from(const Loaded& lm, const std::string& memory_file) {
+models::LmStream stream_of(const Loaded& lm, const std::string& memory_file) {
   if (memory_file.empty()) return models::LmStream(lm.model);
-  return models::load_memory(memory_file, lm.model, hash_of(lm));
+  return models::load_memory(memory_file, lm.model, fingerprint_of(lm));
 }
 
 }  // namespace
@@ -58,7 +45,7 @@ uint64_t read_in_chunks(const Loaded& lm, const std::string& file,
 }
 
 Session::Session(Loaded lm, const std::string& memory_file)
-    : lm_(std::move(lm)), stream_(stream_from(lm_, memory_file)) {}
+    : lm_(std::move(lm)), stream_(stream_of(lm_, memory_file)) {}
 
 uint64_t Session::read_file(const std::string& file,
                             const std::function<void(std::span<const int64_t>)>& on_read,
@@ -83,7 +70,7 @@ models::Generated Session::write(const std::string& prompt, const models::Genera
 }
 
 void Session::save(const std::string& memory_file) {
-  models::save_memory(memory_file, stream_, hash_of(lm_));
+  models::save_memory(memory_file, stream_, fingerprint_of(lm_));
 }
 
 }  // namespace lact::tasks::lm

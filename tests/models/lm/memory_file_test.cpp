@@ -90,8 +90,56 @@ TEST(MemoryFile, MistakesAreSentences) {
   with([&](auto& all) { all.metadata["kind"] = "something"; });
   EXPECT_SENTENCE(load_memory(path, model, hash), "is not a memory of a language model");
   // A count that does not fit the tokens kept is found when the text goes on.
-  with([&](auto& all) { all.tensors["position"] = at::full({1}, 1000, at::kLong); });
+  with([&](auto& all) { all.tensors["position"] = at::full({1}, 1004, at::kLong); });
   EXPECT_SENTENCE(load_memory(path, model, hash).read(span(ids)), "the state ends at token 20");
+  // What it says of its tokens.
+  with([&](auto& all) { all.tensors["tail"] = at::zeros({5}, at::kLong); });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "tail has shape [5] and type Long, expected at most 4");
+  with([&](auto& all) { all.tensors["tail"] = at::zeros({4}); });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "tail has shape [4] and type Float");
+  with([&](auto& all) { all.tensors["tail"] = at::full({4}, 256, at::kLong); });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "tail has token 256");
+  with([&](auto& all) { all.metadata["history"] = "of another kind"; });
+  EXPECT_SENTENCE(load_memory(path, model, hash), "which is no digest of the tokens before the last 4");
+}
+
+TEST(MemoryFile, AShortTailOfAConvolutionIsASentence) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "text.mem", tail = "blocks.0.mixer0.tail";
+  auto config = tiny_lm();
+  config.layer.projection.conv_width = 4;
+  const auto model = make_lm(config);
+  const at::Tensor ids = random_ids(1, 20);
+  LmStream stream(model);
+  stream.read(span(ids));
+  save_memory(path, stream, "x");
+  auto file = io::read_safetensors(path);
+  file.tensors.at(tail) = file.tensors.at(tail).narrow(1, 0, 2).clone();
+  io::write_safetensors(path, file);
+  EXPECT_SENTENCE(load_memory(path, model, "x"), "a convolution's tail is shorter than what it sees");
+}
+
+TEST(MemoryFile, FilesThatDoNotSayWhatWasReadGoOn) {
+  for (const auto& [name, config] : tiny_lms()) {
+    const TemporaryFolder folder;
+    const auto model = make_lm(config);
+    const at::Tensor text = random_ids(1, 21), more = random_ids(1, 13);
+    LmStream stream(model);
+    stream.read(span(text));
+    save_memory(folder / "text.mem", stream, "x");
+    auto file = io::read_safetensors(folder / "text.mem");
+    for (const char* later : {"tail", "boundary_hidden"}) EXPECT_EQ(file.tensors.erase(later), 1u);
+    file.metadata.erase("history");
+    io::write_safetensors(folder / "old.mem", file);
+    LmStream old = load_memory(folder / "old.mem", model, "x");
+    EXPECT_EQ(old.forgettable(), 0);
+    EXPECT_NE(old.memory().history.id(), stream.memory().history.id());
+    EXPECT_TRUE(old.next_logits().equal(stream.next_logits())) << name;
+    stream.read(span(more));
+    old.read(span(more));
+    EXPECT_TRUE(old.next_logits().equal(stream.next_logits())) << name;
+    EXPECT_SENTENCE(read_memory_label(folder / "old.mem", *model, "x"), "does not say which tokens");
+  }
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST(LmStreaming, TheStateDoesNotGrow) {
 }
 
 TEST(LmStreaming, NothingReadIsASentence) {
-  const LmStream stream(lact::testing::make_lm(tiny_lm()));
+  LmStream stream(lact::testing::make_lm(tiny_lm()));
   EXPECT_SENTENCE(stream.next_logits(), "nothing was read yet");
 }
 
