@@ -319,12 +319,17 @@ void each_operator(const Action& action) {
 }
 
 /// LibTorch below 2.4: the operators' autograd is the library's own, which keeps what it needs from the
-/// forward pass.
+/// forward pass. Tensors without values have no default there.
 void use_cpp_autograd() {
-  static torch::Library autograd(torch::Library::IMPL, "lact", c10::DispatchKey::Autograd, __FILE__,
-                                 __LINE__);
+  static torch::Library library(torch::Library::IMPL, "lact", c10::nullopt, __FILE__, __LINE__);
   static const bool done = [] {
-    each_operator([](const auto& op) { autograd.impl(op.name, std::decay_t<decltype(op)>::kFunction); });
+    each_operator([](const auto& op) {
+      for (const auto key : {c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA})
+        library.impl(op.name, torch::dispatch(key, std::decay_t<decltype(op)>::kFunction));
+      for (const std::string& name : {std::string(op.name), std::string(op.name) + "_backward"})
+        library.impl(name.c_str(),
+                     torch::dispatch(c10::DispatchKey::AutogradMeta, torch::CppFunction::makeFallthrough()));
+    });
     return true;
   }();
   (void)done;
