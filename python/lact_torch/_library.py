@@ -13,7 +13,7 @@ import torch
 torch.ops.load_library(os.path.join(os.path.dirname(os.path.abspath(__file__)), "liblact_torch.so"))
 ops = torch.ops.lact
 
-# How many results of an operator follow from shapes alone is said once, by these: the arguments are those of its schema.
+# Results of the operators as far as they follow from shapes and types; the arguments are those of the schemas.
 FAKES = {}
 
 
@@ -106,6 +106,11 @@ def rope(x, angles, neighbours):
     return _like(x)
 
 
+@_fake
+def rope_angles(positions, head_dim, base):
+    return positions.new_empty((2, positions.shape[0], head_dim // 2), dtype=torch.float64)
+
+
 def written_matrices(network, written):
     """For each matrix of a fast-weight network, whether a chunk writes it; the last ones of the networks with a norm
     inside are fixed."""
@@ -147,6 +152,11 @@ class _Place:
         return taken if self.is_list else taken[0]
 
 
+def _no_gradient(argument):
+    """An empty list counts as one of tensors, whose gradient is a list, too."""
+    return [] if isinstance(argument, (list, tuple)) and not argument else None
+
+
 def backward_of(operator):
     """The backward function of register_autograd: gradients in the places of their tensors, None elsewhere."""
 
@@ -157,8 +167,7 @@ def backward_of(operator):
         saved = iter(ctx.saved_tensors)
         arguments = [x.take(saved) if isinstance(x, _Place) else x for x in ctx.arguments]
         found = iter(operator(flat, *arguments))
-        # A list without tensors was given as a list, and has a gradient that is one.
-        return tuple(x.take(found) if isinstance(x, _Place) else None for x in ctx.arguments)
+        return tuple(x.take(found) if isinstance(x, _Place) else _no_gradient(x) for x in ctx.arguments)
 
     return backward
 

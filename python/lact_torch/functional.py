@@ -26,7 +26,7 @@ def _check_packed(x: Tensor, lengths: Sequence[int]) -> None:
                          f"{x.shape[0]} of {x.shape[1]}")
 
 
-def _wide(x: Tensor) -> Tensor:
+def wide(x: Tensor) -> Tensor:
     """float32, or float64 as it is."""
     return x if x.dtype == torch.float64 else x.float()
 
@@ -79,7 +79,7 @@ def start_state(weights: Sequence[Tensor], rule: str, batch: int) -> LactState:
 
 
 def _batched(weights: Sequence[Tensor], batch: int) -> List[Tensor]:
-    return [_wide(w if w.dim() == 4 else w.unsqueeze(0).expand(batch, *w.shape)) for w in weights]
+    return [wide(w if w.dim() == 4 else w.unsqueeze(0).expand(batch, *w.shape)) for w in weights]
 
 
 def chunk_lact(q: Tensor, k: Tensor, v: Tensor, weights: Sequence[Tensor], lr: Union[Tensor, Sequence[Tensor]],
@@ -122,7 +122,7 @@ def _lact(tokens, has_momentum, weights, chunk_size, order, rule, state, output_
     if state is None:
         state = start_state(weights, rule, batch)
     q, k, v, *gates = [_heads_first(x) for x in tokens]
-    written = [k, v, *(_wide(x) for x in gates)]
+    written = [k, v, *(wide(x) for x in gates)]
     begin = state.position
     if isinstance(order, str):
         if order != "shifted" and state.pending:
@@ -157,7 +157,7 @@ def _packed_lact(tokens, has_momentum, weights, chunk_size, order, rule, state, 
     _check_packed(tokens[0], lengths)
     if order == "shifted" and state is None and not output_final_state:
         q, k, v, *gates = [_heads_first(x) for x in tokens]
-        gates = [_wide(x) for x in gates]
+        gates = [wide(x) for x in gates]
         rates, beta = (gates[:-1], gates[-1]) if has_momentum else (gates, None)
         initial = _batched(weights, 1)
         out, _ = ops.ttt(q, k, v, rates, beta, ops.start_memory(initial, rule), initial,
@@ -211,7 +211,7 @@ def _recurrence(run, tokens, state, output_final_state, cu_seqlens):
 
 def _start(state, k, v):
     if state is not None:
-        return _wide(state)
+        return wide(state)
     gates = torch.float64 if v.dtype == torch.float64 else torch.float32
     return v.new_zeros((v.shape[0], v.shape[1], k.shape[3], v.shape[3]), dtype=gates)
 
@@ -225,7 +225,7 @@ def chunk_gla(q: Tensor, k: Tensor, v: Tensor, g: Tensor, scale: Optional[float]
 
     def run(tokens, state):
         q, k, v, g = tokens
-        return ops.gla(q, k, v, _wide(g), _start(state, k, v), scale)
+        return ops.gla(q, k, v, wide(g), _start(state, k, v), scale)
 
     return _recurrence(run, (q, k, v, g), initial_state, output_final_state, cu_seqlens)
 
@@ -241,7 +241,7 @@ def chunk_delta_rule(q: Tensor, k: Tensor, v: Tensor, beta: Tensor, scale: Optio
 
     def run(tokens, state):
         q, k, v, beta = tokens
-        return ops.delta_rule(q, k, v, _wide(beta), _start(state, k, v), scale)
+        return ops.delta_rule(q, k, v, wide(beta), _start(state, k, v), scale)
 
     return _recurrence(run, (q, k, v, beta), initial_state, output_final_state, cu_seqlens)
 
@@ -255,7 +255,7 @@ def chunk_ssd(q: Tensor, k: Tensor, v: Tensor, g: Tensor, scale: Optional[float]
 
     def run(tokens, state):
         q, k, v, g = tokens
-        return ops.ssd(q * scale, k, v, _wide(g), _start(state, k, v))
+        return ops.ssd(q * scale, k, v, wide(g), _start(state, k, v))
 
     return _recurrence(run, (q, k, v, g), initial_state, output_final_state, cu_seqlens)
 
@@ -265,7 +265,7 @@ def mamba_chunk_scan(x: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, D: 
     """The same in Mamba-2's words: x [B, T, H, P], dt [B, T, H] after its softplus, A [H] below 0, B and C [B, T, 1 or H, N],
     D [H]; states [B, H, P, N]. Returns y, or (y, final states)."""
     state = None if initial_states is None else initial_states.transpose(-2, -1)
-    y, last = chunk_ssd(C, B, x * dt.unsqueeze(-1).to(x.dtype), _wide(dt) * _wide(A), 1.0, state, return_final_states,
+    y, last = chunk_ssd(C, B, x * dt.unsqueeze(-1).to(x.dtype), wide(dt) * wide(A), 1.0, state, return_final_states,
                         cu_seqlens)
     if D is not None:
         y = y + x * D.view(-1, 1).to(x.dtype)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from . import layouts
 from ._library import ops
-from .functional import LactState, chunk_lact, lengths_of, start_state, update_rule
+from .functional import LactState, chunk_lact, lengths_of, start_state, update_rule, wide
 
 
 class Linear(nn.Linear):
@@ -57,8 +57,8 @@ class LowRankWeights(nn.Module):
         self.w_right = random_weights(heads, rank, columns, gain)
 
     def forward(self) -> Tensor:
-        left, right = self.w_left.float(), self.w_right.float()
-        return left @ right + 0.5 * torch.eye(left.shape[1], right.shape[2], device=left.device)
+        left, right = wide(self.w_left), wide(self.w_right)
+        return left @ right + 0.5 * torch.eye(left.shape[1], right.shape[2], dtype=left.dtype, device=left.device)
 
 
 def fast_rates(raw: Tensor, heads: int, base: float, by_head: bool = True) -> List[Tensor]:
@@ -183,10 +183,9 @@ class LaCTSWIGLULayer(nn.Module):
         return y
 
     def _memory(self, x, q, k, v, angles, **how):
-        wide = x.float() if x.dtype == torch.bfloat16 else x
         v = split(F.silu(v) if self.silu_v else v, self.num_lact_heads)
-        momentum = None if self.momentum_proj is None else self.momentum_proj(wide)
-        rates = fast_rates(self.lr_proj(wide), self.num_lact_heads, self.base_lr)
+        momentum = None if self.momentum_proj is None else self.momentum_proj(wide(x))
+        rates = fast_rates(self.lr_proj(wide(x)), self.num_lact_heads, self.base_lr)
         return chunk_lact(self._prepare(q, 0, angles), self._prepare(k, 1, angles), v, self.weights(), rates, momentum,
                           chunk_size=self.chunk_size, rule=self.rule, **how)
 
@@ -218,8 +217,7 @@ class _MinimalLayer(nn.Module):
     def _memory(self, x, q, k, v, momentum=None, **how):
         q, k, v = (split(y, self.num_heads) for y in (q, k, v))
         prepare = (lambda y: ops.silu_l2_norm(y, 1e-5)) if self.qk_l2_norm else F.silu
-        wide = x.float() if x.dtype == torch.bfloat16 else x
-        rates = fast_rates(self.lr_proj(wide), self.num_heads, self.base_lr)
+        rates = fast_rates(self.lr_proj(wide(x)), self.num_heads, self.base_lr)
         out, state = chunk_lact(prepare(q), prepare(k), F.silu(v), [self.w0, self.w1, self.w2], rates, momentum,
                                 rule=self.rule, **how)
         return self.o_norm(out), state
@@ -258,8 +256,7 @@ class CausalLaCTSwiGLUWithSlidingWindowAttn(_MinimalLayer):
         local = ops.window_attention(split(q * scale[:, 0] + offset[:, 0], self.attn_heads),
                                      split(k * scale[:, 1] + offset[:, 1], self.attn_heads), split(v, self.attn_heads),
                                      layouts.sliding_window(x.shape[1], self.window_size), 0, 0)
-        wide = x.float() if x.dtype == torch.bfloat16 else x
-        momentum = None if self.momentum_proj is None else self.momentum_proj(wide)
+        momentum = None if self.momentum_proj is None else self.momentum_proj(wide(x))
         distant, _ = self._memory(x, q, k, v, momentum, chunk_size=self.chunk_size)
         distant = distant * F.silu(self.ttt_scale_proj(x)).unsqueeze(-1)
         return self.o_proj(local.flatten(2) + distant.flatten(2).to(x.dtype))
@@ -297,8 +294,7 @@ class FastWeightGluMLPMultihead(nn.Module):
             schedule += [operation, begin, end]
             ranges += [slice(begin, end)] if apply else []
         q, k, v = (split(y, self.num_heads) for y in self.to_qkv(x).chunk(3, -1))
-        wide = x.float() if x.dtype == torch.bfloat16 else x
-        rates = fast_rates(self.lr_fc(wide), self.num_heads, self.base_lr, by_head=False)
+        rates = fast_rates(self.lr_fc(wide(x)), self.num_heads, self.base_lr, by_head=False)
         weights = [w.transpose(-2, -1) for w in (self.w0, self.w1, self.w2)]
         out, state = chunk_lact(ops.silu_l2_norm(q, 1e-5), ops.silu_l2_norm(k, 1e-5), F.silu(v), weights, rates,
                                 order=schedule, rule=self.rule, initial_state=state, output_final_state=True)
@@ -356,11 +352,10 @@ class VideoLaCTSelfAttention(nn.Module):
             return F.silu(y) if self.qkv_silu and self.l2_norm_before_silu else y
 
         local = ops.window_attention(turned(q), turned(k), split(v, self.num_heads), layout.window, 0, 0)
-        wide = x.float() if x.dtype == torch.bfloat16 else x
-        momentum = None if self.momentum_proj is None else self.momentum_proj(wide)
+        momentum = None if self.momentum_proj is None else self.momentum_proj(wide(x))
         distant, _ = chunk_lact(prepared(q, 0), prepared(k, 1),
                                 split(F.silu(v) if self.qkv_silu else v, self.memory_heads), [self.w0, self.w1, self.w2],
-                                fast_rates(self.lr_proj(wide), self.memory_heads, self.base_lr), momentum,
+                                fast_rates(self.lr_proj(wide(x)), self.memory_heads, self.base_lr), momentum,
                                 order=layout.schedule, rule=self.rule)
         distant = self.output_norm(distant)
         if self.ttt_scale_proj is not None:

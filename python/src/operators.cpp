@@ -316,6 +316,7 @@ void each_operator(const Action& action) {
   action(Operator<silu_l2_norm>{"silu_l2_norm", "Tensor x, float epsilon", "Tensor"});
   action(Operator<gated_silu>{"gated_silu", "Tensor gate, Tensor up", "Tensor"});
   action(Operator<rope>{"rope", "Tensor x, Tensor angles, bool neighbours", "Tensor"});
+  action(Operator<rope_angles>{"rope_angles", "Tensor positions, int head_dim, float base", "Tensor"});
 }
 
 /// LibTorch below 2.4: the operators' autograd is the library's own, which keeps what it needs from the
@@ -348,7 +349,6 @@ TORCH_LIBRARY(lact, library) {
       library.impl(backward.c_str(), torch::dispatch(key, &Kernels::backward));
     }
   });
-  library.def("rope_angles(Tensor positions, int head_dim, float base) -> Tensor", rope_angles);
   library.def("load_safetensors(str path) -> Dict(str, Tensor)", load_safetensors);
   library.def("save_safetensors(str path, Dict(str, Tensor) tensors) -> ()", save_safetensors);
   library.def("_use_cpp_autograd() -> ()", use_cpp_autograd);
