@@ -10,7 +10,10 @@ import os
 
 import torch
 
-torch.ops.load_library(os.path.join(os.path.dirname(os.path.abspath(__file__)), "liblact_torch.so"))
+_path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "liblact_torch.so")
+if not os.path.exists(_path):
+    raise ImportError(f"{_path} does not exist: `make python` builds it, and PYTHONPATH is then build/release/python")
+torch.ops.load_library(_path)
 ops = torch.ops.lact
 
 # Results of the operators as far as they follow from shapes and types; the arguments are those of the schemas.

@@ -17,7 +17,7 @@ def numbers(*shape, scale=1.0):
 
 
 def ttt_arguments(rule, network="swiglu", momentum=False, schedule=None, tokens=7, pending=0):
-    batch, heads, width, hidden = 2, 2, 3, 4
+    batch, heads, width, hidden = 1, 2, 3, 4
     shapes = {"swiglu": [(hidden, width), (width, hidden), (hidden, width)], "linear": [(width, width)]}[network]
     weights = [numbers(batch, heads, *shape) for shape in shapes]
     keys = tokens + pending
