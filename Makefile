@@ -6,7 +6,10 @@ JOBS ?= $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 
-.PHONY: demo test build all bench asan tsan format tidy clean
+# The interpreter of `make python`. Debian's torch is for Debian's; docs/python.md says how to build for another one.
+PYTHON ?= /usr/bin/python3
+
+.PHONY: demo test build all bench python asan tsan format tidy clean
 
 demo: build
 	OMP_WAIT_POLICY=passive $(BUILD)/bin/lact lm demo --output out/demo
@@ -23,6 +26,13 @@ build all: $(BUILD)/build.ninja
 
 bench: build
 	$(BUILD)/bin/lact bench all --record bench/results/latest.json --output bench/results/latest_chunks.svg
+
+# torch.ops.lact and the package lact_torch; `make test` then tests them, too.
+python: build/packages
+	@[ $(PYTHON) != /usr/bin/python3 ] || $(call install_missing,python3-torch)
+	cmake --preset $(PRESET) -DLACT_PYTHON=ON -DPython3_EXECUTABLE=$(PYTHON)
+	@cmake --build $(BUILD) -j $(JOBS) --target lact_python
+	@echo "export PYTHONPATH=$(CURDIR)/$(BUILD)/python   # then: $(PYTHON) -c 'import lact_torch'"
 
 asan:
 	@$(MAKE) --no-print-directory test PRESET=asan
@@ -45,14 +55,17 @@ clean:
 $(BUILD)/build.ninja: CMakePresets.json build/packages
 	cmake --preset $(PRESET)
 
-# The package list is the only place that names what this project needs from Debian.
-build/packages: packages.txt
-	@mkdir -p build
-	@missing=$$(for p in $$(cat packages.txt); do \
+# install_missing(packages)
+install_missing = missing=$$(for p in $(1); do \
 	    dpkg-query -W -f='$${db:Status-Status}' $$p 2>/dev/null | grep -q '^installed' || echo $$p; done); \
 	if [ -n "$$missing" ]; then \
 	    echo "installing:" $$missing; \
 	    $(SUDO) apt-get update -qq && \
 	    DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 	fi
+
+# The package list is the only place that names what this project needs from Debian.
+build/packages: packages.txt
+	@mkdir -p build
+	@$(call install_missing,$$(cat packages.txt))
 	@touch $@
