@@ -32,8 +32,9 @@
 #include "lact/models/presets.h"
 #include "lact/models/video/model.h"
 
-// Language: a model folder, and a text that is read, continued and saved.
+// Language: a model folder, and a text that is read, continued and saved; many texts at once.
 #include "lact/models/lm/generate.h"
+#include "lact/tasks/lm/engine/engine.h"
 #include "lact/tasks/lm/load.h"
 #include "lact/tasks/lm/session.h"
 

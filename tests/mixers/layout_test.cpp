@@ -153,7 +153,7 @@ TEST(Layout, PiecesCoverTheSequenceAndSayWhatToKeep) {
   const auto piece = causal_piece(10, 7, 4, 6);
   EXPECT_EQ(piece.end(), 17);
   EXPECT_EQ(piece.keep_writes_from, 16);
-  EXPECT_EQ(piece.keep_keys_from, 12);
+  EXPECT_EQ(piece.keep_keys_from, 11);  // token 16 may be forgotten, and read once more
   EXPECT_EQ(piece.positions[0][0].item<int64_t>(), 10);
 }
 

@@ -35,6 +35,12 @@ inline models::GenerateOptions greedy(int64_t tokens) {
   return options;
 }
 
+inline tasks::lm::TextState state_after(const tasks::lm::Loaded& lm, std::span<const int64_t> tokens) {
+  models::LmStream stream(lm.model);
+  stream.read(tokens);
+  return tasks::lm::snapshot(stream, lm);
+}
+
 /// What one text told until it was finished.
 struct ToldText {
   std::string bytes;

@@ -148,18 +148,22 @@ LACT_INLINE void byte_row_product(const uint8_t* weight, const float* scales, in
 #endif
 }
 
-/// Calls body(row, t) for every row and token, with the largest power of two up to `Most` tokens that fits.
-/// Eight tokens and a row are in the nearest cache while they meet.
-template <int Most, class Body>
+/// Four sums of each token have to stay in registers.
+#if defined(__AVX512F__)
+constexpr int kMostAtOnce = 4;
+#else
+constexpr int kMostAtOnce = 2;
+#endif
+
+/// Calls body(row, t) for every row and token, with the largest power of two up to kMostAtOnce tokens that
+/// fits. Eight tokens and a row are in the nearest cache while they meet.
+template <class Body>
 LACT_INLINE void by_rows_and_tokens(int64_t rows, int64_t tokens, const Body& body) {
   for (int64_t first = 0; first < tokens; first += 8) {
     const int64_t end = std::min(tokens, first + 8);
     for (int64_t row = 0; row < rows; ++row) {
       int64_t t = first;
-      if constexpr (Most >= 8) {
-        for (; t + 8 <= end; t += 8) body.template operator()<8>(row, t);
-      }
-      if constexpr (Most >= 4) {
+      if constexpr (kMostAtOnce == 4) {
         for (; t + 4 <= end; t += 4) body.template operator()<4>(row, t);
       }
       for (; t + 2 <= end; t += 2) body.template operator()<2>(row, t);
@@ -168,17 +172,10 @@ LACT_INLINE void by_rows_and_tokens(int64_t rows, int64_t tokens, const Body& bo
   }
 }
 
-/// Four sums of each token have to stay in registers.
-#if defined(__AVX512F__)
-constexpr int kMostAtOnce = 4;
-#else
-constexpr int kMostAtOnce = 2;
-#endif
-
 template <class Form>
 void product(const typename Form::Weight* weight, WeightRows rows, const typename Form::X* x, int64_t tokens,
              float* y, int64_t y_stride) {
-  by_rows_and_tokens<kMostAtOnce>(
+  by_rows_and_tokens(
       rows.count, tokens, [&]<int Tokens>(int64_t row, int64_t t) __attribute__((always_inline)) {
         row_product<Form, Tokens>(weight + row * rows.width, rows.width, x + t * rows.width,
                                   y + t * y_stride + row, y_stride);
@@ -188,7 +185,7 @@ void product(const typename Form::Weight* weight, WeightRows rows, const typenam
 void byte_product(const uint8_t* weight, const float* scales, WeightRows rows, const ByteTokens& x,
                   int64_t tokens, float* y, int64_t y_stride) {
   const int64_t groups = rows.width / kByteGroup;
-  by_rows_and_tokens<8>(
+  by_rows_and_tokens(
       rows.count, tokens, [&]<int Tokens>(int64_t row, int64_t t) __attribute__((always_inline)) {
         const ByteTokens from = {x.bytes + t * rows.width, x.scales + t * groups, x.sums + t * groups};
         byte_row_product<Tokens>(weight + row * rows.width, scales + row * groups, groups, from,

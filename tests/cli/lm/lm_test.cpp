@@ -270,6 +270,57 @@ TEST_F(LmProgram, GeneratesContinuesAndRemembers) {
   expect_mistake("lm generate -m " + quoted("other") + memory, "was made by another model");
 }
 
+TEST_F(LmProgram, WritesSeveralTextsAtOnceEachAsIfAlone) {
+  const std::string lm = model();
+  write_file(path("book.txt"), text_of(30));
+  ASSERT_EQ(
+      run_program("lm ingest -m " + lm + " " + quoted("book.txt") + " -o " + quoted("book.mem")).exit_code,
+      0);
+  const std::string command =
+      "lm generate -m " + lm + " --temperature 0 --max-tokens 12 --ignore-end --precision f32 ";
+  const auto texts = [&](const std::string& rest) {
+    const auto outcome = run_program(command + "--json " + rest);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  };
+  const std::string memory = " --memory " + quoted("book.mem");
+  const auto together = texts("-p one -p another -p third --at-once 2");
+  ASSERT_EQ(together.size(), 3u);
+  EXPECT_EQ(together[1]["prompt"], "another");
+  EXPECT_EQ(together[0]["text"], texts("-p one")[0]["text"]);
+  EXPECT_EQ(together[1]["text"], texts("-p another")[0]["text"]);
+  const auto remembering = texts("-p one -p another" + memory);
+  ASSERT_EQ(remembering.size(), 2u);
+  EXPECT_EQ(remembering[1]["text"], texts("-p another" + memory)[0]["text"]);
+  EXPECT_NE(remembering[1]["text"], together[1]["text"]);
+
+  const auto plain = run_program(command + "-p one -p another");
+  const size_t first = plain.out.find("== one\n"), second = plain.out.find("== another\n");
+  EXPECT_EQ(first, 0u);
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, plain.out.size());
+  expect_mistake(command + "-p one -p another --save-memory " + quoted("x.mem"),
+                 "--save-memory writes one file, but there are 2 texts");
+}
+
+TEST_F(LmProgram, ADraftChangesNothingButTheTime) {
+  const std::string lm = model();
+  models::save_lm(path("draft"), *make_lm(tiny_lm(8, 8), 8));
+  const std::string command =
+      "lm generate -m " + lm + " --max-tokens 40 --ignore-end --precision f32 --seed 5 --json -p 'it was' ";
+  const auto alone = run_program(command);
+  ASSERT_EQ(alone.exit_code, 0) << alone.err;
+  for (const std::string draft : {lm, quoted("draft")}) {
+    const auto drafted = run_program(command + "--draft-tokens 2 --draft " + draft);
+    ASSERT_EQ(drafted.exit_code, 0) << drafted.err;
+    const auto row = nlohmann::json::parse(drafted.out)[0];
+    EXPECT_EQ(row["text"], nlohmann::json::parse(alone.out)[0]["text"]);
+    EXPECT_GT(row["draft_tokens"], 0);
+    EXPECT_LE(row["draft_accepted"], row["draft_tokens"]);
+  }
+  expect_mistake(command + "--draft " + quoted("nowhere"), "nowhere");
+}
+
 TEST_F(LmProgram, KeepsWeightsInFewerBytesAndSaysWhatIsLost) {
   const std::string lm = model();
   write_file(path("book.txt"), text_of(100));

@@ -50,8 +50,8 @@ const Loaded& Engine::lm() const { return loop_->lm(); }
 
 StateStore& Engine::store() { return loop_->store(); }
 
-TextState Engine::slot_state(int64_t slot) const { return loop_->slot_state(slot); }
+TextState Engine::slot_state(int64_t slot) { return loop_->slot_state(slot); }
 
-void Engine::set_slot_state(int64_t slot, TextState state) { loop_->set_slot_state(slot, std::move(state)); }
+void Engine::set_slot_state(int64_t slot, const TextState& state) { loop_->set_slot_state(slot, state); }
 
 }  // namespace lact::tasks::lm

@@ -114,10 +114,11 @@ class Engine {
   const Loaded& lm() const;
   StateStore& store();
 
-  /// What the last text of a slot left behind; null if there is nothing.
-  TextState slot_state(int64_t slot) const;
-  /// The store then knows it too; null forgets what was there.
-  void set_slot_state(int64_t slot, TextState state);
+  /// What the last text of a slot left to the store; null if that is nothing, or no more there.
+  TextState slot_state(int64_t slot);
+  /// Puts it into the store, which texts that begin like it look through; null forgets what was there. Throws
+  /// a sentence if it is larger than the whole store.
+  void set_slot_state(int64_t slot, const TextState& state);
 
  private:
   class Loop;

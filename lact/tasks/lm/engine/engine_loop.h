@@ -20,8 +20,8 @@ class Engine::Loop {
   Ticket submit(TextRequest request, TextEvents events);
   void cancel(Ticket ticket);
   EngineStatus status() const;
-  TextState slot_state(int64_t slot) const;
-  void set_slot_state(int64_t slot, TextState state);
+  TextState slot_state(int64_t slot);
+  void set_slot_state(int64_t slot, const TextState& state);
 
   const Loaded& lm() const { return lm_; }
   StateStore& store() { return store_; }
@@ -34,7 +34,7 @@ class Engine::Loop {
   };
   struct Slot {
     std::unique_ptr<RunningText> text;  ///< of the thread alone
-    TextState state;                    ///< of the last text; under the mutex
+    std::string state;                  ///< id of what the last text left to the store; under the mutex
   };
 
   void run();

@@ -40,15 +40,22 @@ StateStore::~StateStore() {
   writer_.join();
 }
 
-void StateStore::put(const TextState& state) {
+bool StateStore::put(const TextState& state) {
   LACT_CHECK(state != nullptr && state->model == lm_.model, "[states] the state is of another model");
-  if (state->position() == 0 || state->bytes() > options_.store_ram_bytes) return;
+  if (state->position() == 0 || state->bytes() > options_.store_ram_bytes) return false;
   const std::lock_guard lock(mutex_);
   auto entry = find(state->id);
   if (entry == entries_.end()) entry = add({state->id, state->memory.history, state->position(), nullptr});
   entries_.splice(entries_.begin(), entries_, entry);
   if (!entry->state) hold(*entry, state);
   make_room();
+  return true;
+}
+
+TextState StateStore::get(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = find(id);
+  return entry == entries_.end() ? nullptr : use(entry);
 }
 
 TextState StateStore::longest_prefix(std::span<const int64_t> tokens) {
@@ -56,19 +63,25 @@ TextState StateStore::longest_prefix(std::span<const int64_t> tokens) {
   ++status_.asked;
   const auto [entry, position] = best_match(tokens);
   if (position == 0) return nullptr;
+  const TextState whole = use(entry);
+  const TextState found = whole ? up_to(whole, position) : nullptr;
+  status_.found += found != nullptr;
+  return found;
+}
+
+TextState StateStore::use(Entries::iterator entry) {
   entries_.splice(entries_.begin(), entries_, entry);
   if (!entry->state) {
-    const TextState read = files_.read(entry->id);
+    TextState read = files_.read(entry->id);
     if (!read) {
       erase(entry);
       return nullptr;
     }
-    hold(*entry, read);
+    hold(*entry, std::move(read));
   }
-  const TextState found = up_to(entry->state, position);
+  const TextState state = entry->state;
   make_room();
-  status_.found += found != nullptr;
-  return found;
+  return state;
 }
 
 /// The last chunk that an entry shares with the tokens decides; inside of it the longest common part.

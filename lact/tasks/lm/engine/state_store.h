@@ -44,8 +44,11 @@ class StateStore {
   StateStore(const Loaded& lm, const StateStoreOptions& options);
   ~StateStore();  ///< what is in memory goes to the folder, if there is one
 
-  /// A state that is larger than the whole budget is not kept.
-  void put(const TextState& state);
+  /// False if it is not kept, because it is larger than the whole budget.
+  bool put(const TextState& state);
+
+  /// By its id; null if it is not here any more.
+  TextState get(const std::string& id);
 
   /// The state that has read the most of these tokens and nothing else, perhaps all of them. It may be a
   /// longer text without the tokens by which it strays, if these are of its last chunk. Null if there is
@@ -85,6 +88,8 @@ class StateStore {
   Match best_match(std::span<const int64_t> tokens);
   int64_t usable_position(const Entry& entry, int64_t fitting) const;
   TextState up_to(const TextState& state, int64_t position) const;
+  /// From disk if it has to be; null, and the entry is gone, if that fails.
+  TextState use(Entries::iterator entry);
   void write_files();
 
   const Loaded lm_;

@@ -240,6 +240,26 @@ TEST(Engine, AWishedSlotIsWaitedForAndKeepsItsState) {
   EXPECT_SENTENCE(engine.slot_state(2), "slot 2, expected one below 2");
 }
 
+TEST(Engine, NothingHoldsTheMemoryOfAFinishedText) {
+  Engine engine(loaded_lm(tiny_lm()), {.store = {.store_ram_bytes = 1 << 24}});
+  const auto freed = [&](bool use_store) {
+    const auto text = run_text(engine, {.prompt = {1, 2}, .use_store = use_store, .options = greedy(3)});
+    const std::weak_ptr<const Snapshot> state = std::exchange(text->outcome.state, nullptr);
+    // The engine's own copy goes right after it has told.
+    for (int i = 0; i < 200 && !state.expired(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return state.expired();
+  };
+  EXPECT_TRUE(freed(false));
+  EXPECT_FALSE(engine.slot_state(0));
+  EXPECT_FALSE(freed(true));
+  EXPECT_TRUE(engine.slot_state(0));
+  Engine small(loaded_lm(tiny_lm()), {.store = {.store_ram_bytes = 10}});
+  EXPECT_SENTENCE(
+      small.set_slot_state(0, run_text(small, {.prompt = {1}, .options = greedy(1)})->outcome.state),
+      "expected no more than store_ram_bytes (10)");
+}
+
 TEST(Engine, CountsWhatItDoes) {
   Engine engine(loaded_lm(tiny_lm()), {.slots = 2});
   run_text(engine, {.prompt = random_tokens(10), .use_store = false, .options = greedy(7)});

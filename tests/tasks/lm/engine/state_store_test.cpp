@@ -12,18 +12,13 @@ namespace {
 
 using lact::testing::loaded_lm;
 using lact::testing::random_tokens;
+using lact::testing::state_after;
 using lact::testing::TemporaryFolder;
 using lact::testing::tiny_lm;
 using lact::testing::tiny_lms;
 using lact::testing::write_file;
 
 using Tokens = std::vector<int64_t>;
-
-TextState state_after(const Loaded& lm, std::span<const int64_t> tokens) {
-  models::LmStream stream(lm.model);
-  stream.read(tokens);
-  return snapshot(stream, lm);
-}
 
 Tokens joined(Tokens first, const Tokens& second) {
   first.insert(first.end(), second.begin(), second.end());

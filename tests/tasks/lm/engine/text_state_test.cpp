@@ -9,15 +9,10 @@ namespace {
 
 using lact::testing::loaded_lm;
 using lact::testing::random_tokens;
+using lact::testing::state_after;
 using lact::testing::TemporaryFolder;
 using lact::testing::tiny_lm;
 using lact::testing::tiny_lms;
-
-TextState state_after(const Loaded& lm, std::span<const int64_t> tokens) {
-  models::LmStream stream(lm.model);
-  stream.read(tokens);
-  return snapshot(stream, lm);
-}
 
 at::Tensor logits_of(const TextState& state, const Loaded& lm) {
   return stream_from(state, lm).next_logits();
