@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 import lact_torch
-from lact_torch.functional import update_rule
+from lact_torch import update_rule
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 import attention  # noqa: E402

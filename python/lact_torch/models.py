@@ -5,6 +5,8 @@ from typing import List, NamedTuple, Optional, Sequence, Union
 import torch
 from torch import Tensor, nn
 
+from .tokens import lengths_of
+
 _classes = torch.classes.lact
 
 
@@ -85,7 +87,6 @@ class LanguageModel(nn.Module):
         """ids [B, T] -> logits [B, T, vocabulary]. cu_seqlens: the ends of several texts in one row."""
         if cu_seqlens is None:
             return self._native.logits(ids)
-        from .functional import lengths_of
         return self._native.logits_of_documents(ids, lengths_of(cu_seqlens))
 
     def losses(self, ids: Tensor) -> Tensor:

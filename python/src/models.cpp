@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "lact/base/data_folder.h"
-#include "lact/base/json_text.h"
 #include "lact/models/common/state_file.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/lm/loss.h"
@@ -19,19 +18,13 @@
 #include "lact/tasks/lm/session.h"
 #include "lact/tasks/lm/training/run.h"
 #include "lact/tasks/nvs/load.h"
+#include "parsed.h"
 
 namespace lact::python {
 
 namespace {
 
 using NamedTensors = c10::Dict<std::string, at::Tensor>;
-
-template <class T>
-T parsed(const std::string& json, const char* name) {
-  T value;
-  options::read(parse_json(json, name), value, name);
-  return value;
-}
 
 NamedTensors parameters_of(const torch::nn::Module& module) {
   NamedTensors named;

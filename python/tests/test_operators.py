@@ -6,7 +6,7 @@ import torch
 
 import lact_torch
 from lact_torch import _library, layouts
-from lact_torch.functional import update_rule
+from lact_torch import update_rule
 from support import ByBackwardOperator, close, fill, flatten
 
 ops = _library.ops
