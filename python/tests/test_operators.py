@@ -73,6 +73,16 @@ def cases():
     yield "rope_angles", [torch.arange(5).unsqueeze(1), 4, 100.0]
 
 
+def cases_of_shapes():
+    """Those, and some whose derivative is not that of the function: what an anchor pulls to is a constant."""
+    yield from cases()
+    weights = {"swiglu": [(4, 3), (3, 4), (4, 3)], "ttt_linear": [(3, 3), (3, 1), (1, 3), (1, 3)],
+               "ttt_mlp": [(4, 3), (4, 1), (3, 4), (3, 1), (1, 3), (1, 3)]}
+    for network, shapes in weights.items():
+        for options in (dict(elastic={"pull": 0.1}), dict(momentum=True, norm="pre"), dict(written="down")):
+            yield "start_memory", [[numbers(1, 2, *shape) for shape in shapes], update_rule(network, **options)]
+
+
 # Constants to a derivative: where a picture is taken from, and rotary angles.
 CONSTANT = {"splat": (6, 7), "rope": (1,)}
 
@@ -128,7 +138,7 @@ class Operators(unittest.TestCase):
                     close(self, torch.zeros_like(other) if ours is None else ours, other, 1e-12, name)
 
     def test_shapes_and_types_without_numbers(self):
-        for name, arguments in cases():
+        for name, arguments in cases_of_shapes():
             for type_ in (torch.float64, torch.float32):
                 with self.subTest(name, type=type_):
                     tensors = [x.to(type_) if x.is_floating_point() else x for x in _library.tensors_of(arguments)]
