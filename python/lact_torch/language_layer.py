@@ -119,8 +119,7 @@ class LaCTSWIGLULayer(nn.Module):
         return ops.rope(q, angles, False), ops.rope(k, angles, False), v
 
     def _prepare(self, y, column, angles):
-        y = y * self.qk_scale[:, column].to(y.dtype) + self.qk_offset[:, column].to(y.dtype)
-        y = split(y, self.num_lact_heads)
+        y = split(ops.scale_shift(y, self.qk_scale[:, column], self.qk_offset[:, column]), self.num_lact_heads)
         y = ops.silu_l2_norm(y, 1e-5) if self.silu_qk else ops.l2_norm(y, 1e-5)
         if self.rope_memory:
             y = split(ops.rope(split(y.flatten(2), self.num_attn_heads), angles, False).flatten(2), self.num_lact_heads)

@@ -66,9 +66,8 @@ class CausalLaCTSwiGLUWithSlidingWindowAttn(_MinimalLayer):
 
     def forward(self, x: Tensor) -> Tensor:
         q, k, v = self.to_qkv(x).chunk(3, -1)
-        scale, offset = self.qk_scale.to(x.dtype), self.qk_offset.to(x.dtype)
-        local = ops.window_attention(split(q * scale[:, 0] + offset[:, 0], self.attn_heads),
-                                     split(k * scale[:, 1] + offset[:, 1], self.attn_heads), split(v, self.attn_heads),
+        scaled = (ops.scale_shift(y, self.qk_scale[:, i], self.qk_offset[:, i]) for i, y in enumerate((q, k)))
+        local = ops.window_attention(*(split(y, self.attn_heads) for y in (*scaled, v)),
                                      layouts.sliding_window(x.shape[1], self.window_size), 0, 0)
         momentum = None if self.momentum_proj is None else self.momentum_proj(wide(x))
         distant, _ = self._memory(x, q, k, v, momentum, chunk_size=self.chunk_size)

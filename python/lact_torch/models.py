@@ -15,10 +15,17 @@ def _text(data: Tensor) -> str:
 
 
 def _share_parameters(module: nn.Module, native) -> None:
-    """The native model's own tensors become the module's parameters: an optimizer that changes these changes the model."""
-    for name, tensor in native.parameters().items():
+    """The native model's own tensors become the module's parameters, under their names: an optimizer that changes these
+    changes the model."""
+    for path, tensor in native.parameters().items():
         tensor._is_param = True
-        module.register_parameter(name.replace(".", "__"), tensor)
+        *parents, name = path.split(".")
+        owner = module
+        for parent in parents:
+            if not hasattr(owner, parent):
+                owner.add_module(parent, nn.Module())
+            owner = getattr(owner, parent)
+        owner.register_parameter(name, tensor)
 
 
 class Generated(NamedTuple):

@@ -50,7 +50,7 @@ class VideoLaCTSelfAttention(nn.Module):
             return ops.rope(split(y, self.num_heads), angles, True)
 
         def prepared(y, column):
-            y = turned(y * self.qk_scale[:, column].to(y.dtype) + self.qk_offset[:, column].to(y.dtype))
+            y = turned(ops.scale_shift(y, self.qk_scale[:, column], self.qk_offset[:, column]))
             y = split(y.flatten(2), self.memory_heads)
             if self.qkv_silu and not self.l2_norm_before_silu:
                 y = F.silu(y)

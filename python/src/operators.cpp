@@ -99,6 +99,10 @@ at::Tensor rms_norm(const at::Tensor& x, const c10::optional<at::Tensor>& weight
   return ops::rms_norm(x, weight.value_or(at::Tensor()), epsilon);
 }
 
+at::Tensor scale_shift(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift) {
+  return ops::scale_shift(x, scale, shift);
+}
+
 at::Tensor l2_norm(const at::Tensor& x, double epsilon) { return ops::l2_normalize(x, epsilon); }
 at::Tensor silu_l2_norm(const at::Tensor& x, double epsilon) { return ops::silu_l2_normalize(x, epsilon); }
 at::Tensor gated_silu(const at::Tensor& gate, const at::Tensor& up) { return ops::gated_silu(gate, up); }
@@ -169,6 +173,7 @@ void each_operator(const Action& action) {
   action(Operator<splat>{"splat", splat_arguments, "(Tensor, Tensor, Tensor, Tensor)"});
   action(Operator<linear>{"linear", "Tensor x, Tensor weight, Tensor? bias", "Tensor"});
   action(Operator<rms_norm>{"rms_norm", "Tensor x, Tensor? weight, float epsilon", "Tensor"});
+  action(Operator<scale_shift>{"scale_shift", "Tensor x, Tensor scale, Tensor shift", "Tensor"});
   action(Operator<l2_norm>{"l2_norm", "Tensor x, float epsilon", "Tensor"});
   action(Operator<silu_l2_norm>{"silu_l2_norm", "Tensor x, float epsilon", "Tensor"});
   action(Operator<gated_silu>{"gated_silu", "Tensor gate, Tensor up", "Tensor"});

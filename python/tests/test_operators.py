@@ -65,6 +65,7 @@ def cases():
     yield "linear", [numbers(2, 3, 4), numbers(5, 4), numbers(5)]
     yield "linear", [numbers(2, 3, 4), numbers(5, 4), None]
     yield "rms_norm", [numbers(2, 3, 4), numbers(4), 1e-5]
+    yield "scale_shift", [numbers(2, 3, 4), numbers(4), numbers(4)]
     yield "l2_norm", [numbers(2, 3, 4), 1e-5]
     yield "silu_l2_norm", [numbers(2, 3, 4), 1e-5]
     yield "gated_silu", [numbers(2, 3, 4), numbers(2, 3, 4)]
