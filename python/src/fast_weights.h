@@ -21,8 +21,8 @@ struct RuleOptions {
   }
 };
 
-inline ttt::FastWeightRule read_rule(c10::string_view json) {
-  const auto options = parsed<RuleOptions>({json.data(), json.size()}, "rule");
+inline ttt::FastWeightRule read_rule(const std::string& json) {
+  const auto options = parsed<RuleOptions>(json, "rule");
   return {ttt::network(options.network), ttt::loss(options.loss), options.update, options.recompute};
 }
 
@@ -107,7 +107,7 @@ class MemoryList {
   std::vector<ttt::Matrices ttt::Memory::*> groups_;
 };
 
-inline Tensors start_memory(at::TensorList weights, c10::string_view rule_json) {
+inline Tensors start_memory(at::TensorList weights, const std::string& rule_json) {
   const ttt::FastWeightRule rule = read_rule(rule_json);
   const MemoryList list(rule);
   LACT_CHECK(weights.size() == list.written().size(),
@@ -118,10 +118,10 @@ inline Tensors start_memory(at::TensorList weights, c10::string_view rule_json) 
 }
 
 inline std::tuple<at::Tensor, Tensors> scan(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                            at::TensorList rates, const c10::optional<at::Tensor>& beta,
+                                            at::TensorList rates, const Optional<at::Tensor>& beta,
                                             at::TensorList memory, at::TensorList initial_weights,
                                             at::IntArrayRef schedule, int64_t first_query, int64_t first_key,
-                                            c10::string_view rule_json) {
+                                            const std::string& rule_json) {
   const ttt::FastWeightRule rule = read_rule(rule_json);
   const MemoryList list(rule);
   for (const auto* x : {&q, &k, &v}) {

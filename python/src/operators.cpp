@@ -46,9 +46,8 @@ at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::
   return ops::window_attention(q, k, v, read_window(window), first_query, first_key);
 }
 
-at::Tensor newton_schulz(const at::Tensor& matrix, c10::string_view options) {
-  return ops::newton_schulz(matrix,
-                            parsed<ops::NewtonSchulzOptions>({options.data(), options.size()}, "options"));
+at::Tensor newton_schulz(const at::Tensor& matrix, const std::string& options) {
+  return ops::newton_schulz(matrix, parsed<ops::NewtonSchulzOptions>(options, "options"));
 }
 
 using Recurrence = std::tuple<at::Tensor, at::Tensor>;
@@ -73,10 +72,9 @@ Recurrence ssd(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, co
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> splat(
     const at::Tensor& means, const at::Tensor& quaternions, const at::Tensor& log_scales,
-    const at::Tensor& opacity_logits, const at::Tensor& harmonics,
-    const c10::optional<at::Tensor>& screen_offsets, const at::Tensor& intrinsics,
-    const at::Tensor& camera_to_world, int64_t height, int64_t width, int64_t degree,
-    at::ArrayRef<double> background, double blur, double near, double far) {
+    const at::Tensor& opacity_logits, const at::Tensor& harmonics, const Optional<at::Tensor>& screen_offsets,
+    const at::Tensor& intrinsics, const at::Tensor& camera_to_world, int64_t height, int64_t width,
+    int64_t degree, at::ArrayRef<double> background, double blur, double near, double far) {
   LACT_CHECK(background.size() == 3, "[splat] the background has {} numbers, expected 3", background.size());
   ops::SplatOptions options;
   options.degree = degree;
@@ -91,11 +89,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> splat(
 
 // --- What layers do between them -----------------------------------------------------------------------
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const Optional<at::Tensor>& bias) {
   return ops::linear(x, weight, bias.value_or(at::Tensor()));
 }
 
-at::Tensor rms_norm(const at::Tensor& x, const c10::optional<at::Tensor>& weight, double epsilon) {
+at::Tensor rms_norm(const at::Tensor& x, const Optional<at::Tensor>& weight, double epsilon) {
   return ops::rms_norm(x, weight.value_or(at::Tensor()), epsilon);
 }
 
@@ -184,7 +182,7 @@ void each_operator(const Action& action) {
 /// LibTorch below 2.4: the operators' autograd is the library's own, which keeps what it needs from the
 /// forward pass. Tensors without values have no default there.
 void use_cpp_autograd() {
-  static torch::Library library(torch::Library::IMPL, "lact", c10::nullopt, __FILE__, __LINE__);
+  static torch::Library library(torch::Library::IMPL, "lact", {}, __FILE__, __LINE__);
   static const bool done = [] {
     each_operator([](const auto& op) {
       for (const auto key : {c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA})
