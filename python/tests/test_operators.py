@@ -16,13 +16,13 @@ def numbers(*shape, scale=1.0):
     return scale * torch.randn(*shape, dtype=torch.float64)
 
 
-def ttt_arguments(rule, network="swiglu", momentum=False, schedule=None, tokens=7, pending=0):
-    batch, heads, width, hidden = 1, 2, 3, 4
+def ttt_arguments(rule, network="swiglu", momentum=False, schedule=None, tokens=5, pending=0):
+    batch, heads, width, hidden = 1, 2, 2, 3
     shapes = {"swiglu": [(hidden, width), (width, hidden), (hidden, width)], "linear": [(width, width)]}[network]
     weights = [numbers(batch, heads, *shape) for shape in shapes]
     keys = tokens + pending
     memory = ops.start_memory(weights, rule)
-    schedule = schedule or layouts.shifted(tokens, 3)
+    schedule = schedule or layouts.shifted(tokens, 2)
     initial = weights if layouts.RESTART in schedule[::3] else []
     return [numbers(batch, heads, tokens, width), numbers(batch, heads, keys, width), numbers(batch, heads, keys, width),
             [numbers(batch, heads, keys, 1).abs() for _ in shapes],
@@ -50,10 +50,10 @@ def cases():
     yield "start_memory", [[numbers(1, 2, 4, 3), numbers(1, 2, 3, 4), numbers(1, 2, 4, 3)],
                            update_rule(norm="pre", written="down")]
     yield "ttt", ttt_arguments(muon, momentum=True)
-    yield "ttt", ttt_arguments(update_rule(norm="pre"), schedule=layouts.shifted_piece(2, 7, 4), pending=2)
+    yield "ttt", ttt_arguments(update_rule(norm="pre"), schedule=layouts.shifted_piece(2, 5, 4), pending=2)
     yield "ttt", ttt_arguments(update_rule("linear", "squared_error", momentum=True), "linear", momentum=True,
-                               schedule=layouts.block_causal(7, 3))
-    yield "ttt", ttt_arguments(update_rule(norm="none"), schedule=layouts.packed([3, 4], 2))
+                               schedule=layouts.block_causal(5, 2))
+    yield "ttt", ttt_arguments(update_rule(norm="none"), schedule=layouts.packed([2, 3], 2))
     yield "window_attention", [numbers(1, 6, 2, 3), numbers(1, 6, 2, 3), numbers(1, 6, 2, 4),
                                layouts.sliding_window(6, 3), 0, 0]
     options = json.dumps({"steps": 3, "coefficients": "variable"})
