@@ -90,6 +90,11 @@ def rms_norm(x, weight, epsilon):
 
 
 @_fake
+def scale_shift(x, scale, shift):
+    return _like(x)
+
+
+@_fake
 def l2_norm(x, epsilon):
     return _like(x)
 

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from ._library import ops
 from .files import load_file, save_file
-from .layers import HybridState, LaCTSWIGLULayer, Linear, RMSNorm
+from .language_layer import HybridState, LaCTSWIGLULayer
+from .layer_parts import Linear, RMSNorm
 
 LAYER_ARGUMENTS = ("hidden_size", "num_attn_heads", "num_lact_heads", "inter_multi", "window_size", "lact_chunk_size",
                    "qkv_bias", "attn_qk_norm", "qkv_silu", "no_v_silu", "lr_dim", "use_muon", "lr_parameterization",

@@ -5,6 +5,8 @@ from typing import List, NamedTuple, Optional, Sequence, Union
 import torch
 from torch import Tensor, nn
 
+from .tokens import lengths_of
+
 _classes = torch.classes.lact
 
 
@@ -13,10 +15,17 @@ def _text(data: Tensor) -> str:
 
 
 def _share_parameters(module: nn.Module, native) -> None:
-    """The native model's own tensors become the module's parameters: an optimizer that changes these changes the model."""
-    for name, tensor in native.parameters().items():
+    """The native model's own tensors become the module's parameters, under their names: an optimizer that changes these
+    changes the model."""
+    for path, tensor in native.parameters().items():
         tensor._is_param = True
-        module.register_parameter(name.replace(".", "__"), tensor)
+        *parents, name = path.split(".")
+        owner = module
+        for parent in parents:
+            if not hasattr(owner, parent):
+                owner.add_module(parent, nn.Module())
+            owner = getattr(owner, parent)
+        owner.register_parameter(name, tensor)
 
 
 class Generated(NamedTuple):
@@ -85,7 +94,6 @@ class LanguageModel(nn.Module):
         """ids [B, T] -> logits [B, T, vocabulary]. cu_seqlens: the ends of several texts in one row."""
         if cu_seqlens is None:
             return self._native.logits(ids)
-        from .functional import lengths_of
         return self._native.logits_of_documents(ids, lengths_of(cu_seqlens))
 
     def losses(self, ids: Tensor) -> Tensor:

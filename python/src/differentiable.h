@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <ATen/core/ivalue.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/autograd.h>
 
@@ -16,6 +17,10 @@
 namespace lact::python {
 
 using Tensors = std::vector<at::Tensor>;
+
+/// Of kernels: LibTorch's own class at first, the standard's in later versions.
+template <class T>
+using Optional = decltype(std::declval<const c10::IValue&>().toOptional<T>());
 
 /// A dispatcher that has come below autograd leaves its keys switched off; a backward operator needs them.
 class GradientsOn {
@@ -38,7 +43,7 @@ void each_tensor(at::Tensor& tensor, const Visit& visit) {
   if (tensor.defined()) visit(tensor);
 }
 template <class Visit>
-void each_tensor(c10::optional<at::Tensor>& tensor, const Visit& visit) {
+void each_tensor(Optional<at::Tensor>& tensor, const Visit& visit) {
   if (tensor.has_value()) each_tensor(*tensor, visit);
 }
 template <class Visit>
@@ -78,7 +83,7 @@ struct Differentiable<function> {
 
   /// One gradient for each tensor among the arguments, from one for each tensor of the result; none is zero.
   /// The function runs once more: nothing is kept between the passes but its arguments.
-  static Tensors backward(const c10::List<c10::optional<at::Tensor>>& gradients, Arguments... arguments) {
+  static Tensors backward(const c10::List<Optional<at::Tensor>>& gradients, Arguments... arguments) {
     const GradientsOn on;
     std::tuple<Kept<Arguments>...> leaves(kept(arguments)...);
     Tensors inputs, outputs, slopes;
@@ -92,7 +97,7 @@ struct Differentiable<function> {
     each_tensor(result, [&](at::Tensor& tensor) {
       LACT_CHECK(count < gradients.size(), "[backward] there are {} gradients for more results",
                  gradients.size());
-      const c10::optional<at::Tensor> gradient = gradients.get(count++);
+      const Optional<at::Tensor> gradient = gradients.get(count++);
       if (!gradient.has_value() || !gradient->defined() || !tensor.requires_grad()) return;
       outputs.push_back(tensor);
       slopes.push_back(*gradient);
@@ -108,7 +113,7 @@ struct Differentiable<function> {
     }
     Tensors found(wanted.size());
     if (!outputs.empty() && !wanted.empty()) {
-      found = torch::autograd::grad(outputs, wanted, slopes, /*retain_graph=*/c10::nullopt,
+      found = torch::autograd::grad(outputs, wanted, slopes, /*retain_graph=*/{},
                                     /*create_graph=*/false, /*allow_unused=*/true);
     }
     Tensors all;

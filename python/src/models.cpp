@@ -3,7 +3,11 @@
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
-#include "lact/base/json_text.h"
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "lact/base/data_folder.h"
 #include "lact/models/common/state_file.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/lm/loss.h"
@@ -14,19 +18,13 @@
 #include "lact/tasks/lm/session.h"
 #include "lact/tasks/lm/training/run.h"
 #include "lact/tasks/nvs/load.h"
+#include "parsed.h"
 
 namespace lact::python {
 
 namespace {
 
 using NamedTensors = c10::Dict<std::string, at::Tensor>;
-
-template <class T>
-T parsed(const std::string& json, const char* name) {
-  T value;
-  options::read(parse_json(json, name), value, name);
-  return value;
-}
 
 NamedTensors parameters_of(const torch::nn::Module& module) {
   NamedTensors named;
@@ -44,6 +42,17 @@ at::Tensor bytes_of(const std::string& text) {
 std::vector<int64_t> list_of(const at::Tensor& ids) {
   const at::Tensor flat = ids.to(at::kCPU, at::kLong).contiguous().flatten();
   return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
+}
+
+/// "" is what comes with the library: the program of this process is Python, so that is looked for above this
+/// file.
+std::string or_shipped(const std::string& folder, const char* name) {
+  if (!folder.empty()) return folder;
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<const void*>(&bytes_of), &here) == 0 || here.dli_fname == nullptr) return "";
+  std::error_code ignored;
+  const auto file = std::filesystem::weakly_canonical(here.dli_fname, ignored);
+  return find_data_folder_above(file.string(), {name, name, "config.json"});
 }
 
 // --- Language ------------------------------------------------------------------------------------------
@@ -77,7 +86,8 @@ struct Text : torch::CustomClassHolder {
 struct LanguageModel : torch::CustomClassHolder {
   LanguageModel(const std::string& folder, const std::string& options, bool trainable)
       : loaded(trainable ? trainable_model(folder, options)
-                         : tasks::lm::load(folder, parsed<tasks::lm::LoadOptions>(options, "options"))) {}
+                         : tasks::lm::load(or_shipped(folder, "weights/lm"),
+                                           parsed<tasks::lm::LoadOptions>(options, "options"))) {}
   explicit LanguageModel(tasks::lm::Loaded made) : loaded(std::move(made)) {}
 
   /// Fresh weights from LibTorch's generator; the tokenizer is "bytes" unless options name another.
@@ -199,7 +209,8 @@ struct Scene : torch::CustomClassHolder {
 
 struct ViewModel : torch::CustomClassHolder {
   ViewModel(const std::string& folder_or_file, const std::string& options)
-      : loaded(tasks::nvs::load(folder_or_file, parsed<tasks::nvs::LoadOptions>(options, "options"))) {}
+      : loaded(tasks::nvs::load(or_shipped(folder_or_file, "weights/nvs"),
+                                parsed<tasks::nvs::LoadOptions>(options, "options"))) {}
 
   std::string config() { return models::config_text(loaded.model->config()); }
   NamedTensors parameters() { return parameters_of(*loaded.model); }

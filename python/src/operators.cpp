@@ -4,8 +4,7 @@
 #include <torch/library.h>
 
 #include "differentiable.h"
-#include "lact/base/json_text.h"
-#include "lact/base/options.h"
+#include "fast_weights.h"
 #include "lact/base/threads.h"
 #include "lact/io/safetensors.h"
 #include "lact/ops/activations/activations.h"
@@ -19,154 +18,11 @@
 #include "lact/ops/recurrences/ssd.h"
 #include "lact/ops/rope/rope.h"
 #include "lact/ops/splat/splat.h"
-#include "lact/ttt/scan.h"
+#include "parsed.h"
 
 namespace lact::python {
 
 namespace {
-
-template <class T>
-T parsed(c10::string_view json, const char* name) {
-  T value;
-  options::read(parse_json({json.data(), json.size()}, name), value, name);
-  return value;
-}
-
-at::Tensor or_undefined(const c10::optional<at::Tensor>& tensor) { return tensor.value_or(at::Tensor()); }
-
-// --- Test-time training --------------------------------------------------------------------------------
-
-struct RuleOptions {
-  std::string network = "swiglu", loss = "dot_product";
-  ttt::UpdateRule update;
-  bool recompute = false;
-
-  template <class Visitor>
-  void visit(Visitor&& field) {
-    field("network", network, "fast-weight network");
-    field("loss", loss, "fast-weight loss");
-    field("update", update, "how a chunk changes the fast weights");
-    field("recompute", recompute, "hidden layers are computed again in the backward pass");
-  }
-};
-
-ttt::FastWeightRule read_rule(c10::string_view json) {
-  const auto options = parsed<RuleOptions>(json, "rule");
-  return {ttt::network(options.network), ttt::loss(options.loss), options.update, options.recompute};
-}
-
-/// Rows of three: operation (in the order of ttt::Operation), begin, end.
-ttt::Schedule read_schedule(at::IntArrayRef rows) {
-  LACT_CHECK(rows.size() % 3 == 0, "[ttt] the schedule has {} numbers, expected operation, begin and end",
-             rows.size());
-  ttt::Schedule schedule;
-  for (size_t i = 0; i < rows.size(); i += 3) {
-    constexpr auto kOperations = int64_t(enum_names(ttt::Operation{}).size());
-    LACT_CHECK(rows[i] >= 0 && rows[i] < kOperations, "[ttt] operation {} in the schedule, expected 0 to {}",
-               rows[i], kOperations - 1);
-    schedule.push_back({ttt::Operation(rows[i]), {rows[i + 1], rows[i + 2]}});
-  }
-  return schedule;
-}
-
-/// A memory as a list: weights, then what there is of norms, momentum, accumulated weights, anchor and
-/// importance, each for the matrices that are written.
-class MemoryList {
- public:
-  explicit MemoryList(const ttt::FastWeightRule& rule)
-      : written_(written_matrices(rule.network, rule.update)) {
-    const auto& update = rule.update;
-    groups_ = {&ttt::Memory::initial_norms};
-    if (update.momentum) groups_.push_back(&ttt::Memory::momentum);
-    if (update.norm_placement == ttt::NormPlacement::pre) groups_.push_back(&ttt::Memory::accumulated);
-    if (update.elastic.pull > 0) {
-      groups_.push_back(&ttt::Memory::anchor);
-      groups_.push_back(&ttt::Memory::importance);
-    }
-  }
-
-  const std::vector<bool>& written() const { return written_; }
-
-  /// One tensor for each matrix that is written, the others undefined.
-  ttt::Matrices spread(at::TensorList tensors, const char* name) const {
-    const auto expected = size_t(std::count(written_.begin(), written_.end(), true));
-    LACT_CHECK(tensors.size() == expected,
-               "[ttt] there are {} {}, expected {}: one for each matrix that is written", tensors.size(),
-               name, expected);
-    ttt::Matrices matrices(written_.size());
-    size_t next = 0;
-    for (size_t i = 0; i < matrices.size(); ++i) {
-      if (written_[i]) matrices[i] = tensors[next++];
-    }
-    return matrices;
-  }
-
-  ttt::Memory unpack(at::TensorList list) const {
-    const auto each = size_t(std::count(written_.begin(), written_.end(), true));
-    LACT_CHECK(list.size() == written_.size() + groups_.size() * each,
-               "[ttt] the memory has {} tensors, expected {}: start_memory makes one from weights",
-               list.size(), written_.size() + groups_.size() * each);
-    ttt::Memory memory;
-    memory.weights = list.slice(0, written_.size()).vec();
-    size_t next = written_.size();
-    for (const auto group : groups_) {
-      memory.*group = spread(list.slice(next, each), "tensors of the memory");
-      next += each;
-    }
-    return memory;
-  }
-
-  /// New tensors: an operator returns none that it was given.
-  Tensors pack(ttt::Memory& memory, at::TensorList given) const {
-    Tensors list;
-    const auto add = [&](const at::Tensor& tensor) {
-      if (!tensor.defined()) return;
-      const auto same = [&](const at::Tensor& other) { return tensor.is_alias_of(other); };
-      list.push_back(std::any_of(given.begin(), given.end(), same) ? tensor.clone() : tensor);
-    };
-    for (const auto& weight : memory.weights) add(weight);
-    for (const auto group : groups_) {
-      for (const auto& tensor : memory.*group) add(tensor);
-    }
-    return list;
-  }
-
- private:
-  std::vector<bool> written_;
-  std::vector<ttt::Matrices ttt::Memory::*> groups_;
-};
-
-Tensors start_memory(at::TensorList weights, c10::string_view rule_json) {
-  const ttt::FastWeightRule rule = read_rule(rule_json);
-  const MemoryList list(rule);
-  LACT_CHECK(weights.size() == list.written().size(),
-             "[ttt] there are {} weights, expected {}: one for each matrix", weights.size(),
-             list.written().size());
-  ttt::Memory memory = ttt::start_memory(rule, weights.vec());
-  return list.pack(memory, weights);
-}
-
-std::tuple<at::Tensor, Tensors> scan(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                     at::TensorList rates, const c10::optional<at::Tensor>& beta,
-                                     at::TensorList memory, at::TensorList initial_weights,
-                                     at::IntArrayRef schedule, int64_t first_query, int64_t first_key,
-                                     c10::string_view rule_json) {
-  const ttt::FastWeightRule rule = read_rule(rule_json);
-  const MemoryList list(rule);
-  for (const auto* x : {&q, &k, &v}) {
-    LACT_CHECK(x->dim() == 4, "[ttt] q, k and v are [B, H, T, D], but one of them has shape {}",
-               x->sizes().vec());
-  }
-  ttt::ScanInputs inputs;
-  inputs.q = q, inputs.k = k, inputs.v = v;
-  inputs.rates = list.spread(rates, "rates");
-  inputs.beta = or_undefined(beta);
-  inputs.first_query = first_query, inputs.first_key = first_key;
-  inputs.initial_weights = initial_weights.vec();
-  ttt::Memory state = list.unpack(memory);
-  const at::Tensor out = ttt::scan(rule, read_schedule(schedule), inputs, state);
-  return {out, list.pack(state, memory)};
-}
 
 // --- Attention, recurrences, Gaussians -----------------------------------------------------------------
 
@@ -190,7 +46,7 @@ at::Tensor window_attention(const at::Tensor& q, const at::Tensor& k, const at::
   return ops::window_attention(q, k, v, read_window(window), first_query, first_key);
 }
 
-at::Tensor newton_schulz(const at::Tensor& matrix, c10::string_view options) {
+at::Tensor newton_schulz(const at::Tensor& matrix, const std::string& options) {
   return ops::newton_schulz(matrix, parsed<ops::NewtonSchulzOptions>(options, "options"));
 }
 
@@ -216,16 +72,15 @@ Recurrence ssd(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, co
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> splat(
     const at::Tensor& means, const at::Tensor& quaternions, const at::Tensor& log_scales,
-    const at::Tensor& opacity_logits, const at::Tensor& harmonics,
-    const c10::optional<at::Tensor>& screen_offsets, const at::Tensor& intrinsics,
-    const at::Tensor& camera_to_world, int64_t height, int64_t width, int64_t degree,
-    at::ArrayRef<double> background, double blur, double near, double far) {
+    const at::Tensor& opacity_logits, const at::Tensor& harmonics, const Optional<at::Tensor>& screen_offsets,
+    const at::Tensor& intrinsics, const at::Tensor& camera_to_world, int64_t height, int64_t width,
+    int64_t degree, at::ArrayRef<double> background, double blur, double near, double far) {
   LACT_CHECK(background.size() == 3, "[splat] the background has {} numbers, expected 3", background.size());
   ops::SplatOptions options;
   options.degree = degree;
   std::copy(background.begin(), background.end(), options.background.begin());
   options.blur = blur, options.near = near, options.far = far;
-  options.screen_offsets = or_undefined(screen_offsets);
+  options.screen_offsets = screen_offsets.value_or(at::Tensor());
   const auto camera = ops::splat_camera(intrinsics.detach(), camera_to_world.detach(), height, width);
   const auto picture =
       ops::splat({means, quaternions, log_scales, opacity_logits, harmonics}, camera, options);
@@ -234,12 +89,16 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> splat(
 
 // --- What layers do between them -----------------------------------------------------------------------
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const c10::optional<at::Tensor>& bias) {
-  return ops::linear(x, weight, or_undefined(bias));
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const Optional<at::Tensor>& bias) {
+  return ops::linear(x, weight, bias.value_or(at::Tensor()));
 }
 
-at::Tensor rms_norm(const at::Tensor& x, const c10::optional<at::Tensor>& weight, double epsilon) {
-  return ops::rms_norm(x, or_undefined(weight), epsilon);
+at::Tensor rms_norm(const at::Tensor& x, const Optional<at::Tensor>& weight, double epsilon) {
+  return ops::rms_norm(x, weight.value_or(at::Tensor()), epsilon);
+}
+
+at::Tensor scale_shift(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift) {
+  return ops::scale_shift(x, scale, shift);
 }
 
 at::Tensor l2_norm(const at::Tensor& x, double epsilon) { return ops::l2_normalize(x, epsilon); }
@@ -312,6 +171,7 @@ void each_operator(const Action& action) {
   action(Operator<splat>{"splat", splat_arguments, "(Tensor, Tensor, Tensor, Tensor)"});
   action(Operator<linear>{"linear", "Tensor x, Tensor weight, Tensor? bias", "Tensor"});
   action(Operator<rms_norm>{"rms_norm", "Tensor x, Tensor? weight, float epsilon", "Tensor"});
+  action(Operator<scale_shift>{"scale_shift", "Tensor x, Tensor scale, Tensor shift", "Tensor"});
   action(Operator<l2_norm>{"l2_norm", "Tensor x, float epsilon", "Tensor"});
   action(Operator<silu_l2_norm>{"silu_l2_norm", "Tensor x, float epsilon", "Tensor"});
   action(Operator<gated_silu>{"gated_silu", "Tensor gate, Tensor up", "Tensor"});
@@ -322,7 +182,7 @@ void each_operator(const Action& action) {
 /// LibTorch below 2.4: the operators' autograd is the library's own, which keeps what it needs from the
 /// forward pass. Tensors without values have no default there.
 void use_cpp_autograd() {
-  static torch::Library library(torch::Library::IMPL, "lact", c10::nullopt, __FILE__, __LINE__);
+  static torch::Library library(torch::Library::IMPL, "lact", {}, __FILE__, __LINE__);
   static const bool done = [] {
     each_operator([](const auto& op) {
       for (const auto key : {c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA})

@@ -88,7 +88,7 @@ class ByBackwardOperator(torch.autograd.Function):
         with torch.no_grad():
             output = getattr(_library.ops, name)(*filled)
         ctx.name, ctx.count = name, len(leaves)
-        ctx.inner = Context()
+        ctx.inner, ctx.expected = Context(), [structure(x) for x in filled]
         _library.setup_context(ctx.inner, filled, output)
         flat, ctx.shape = flatten(output)
         ctx.mark_non_differentiable(*(x for x in flat if not x.is_floating_point()))
@@ -99,8 +99,18 @@ class ByBackwardOperator(torch.autograd.Function):
         found = iter(gradients)
         structured = [next(found) if n is None else [next(found) for _ in range(n)] for n in ctx.shape]
         backward = _library.backward_of(getattr(_library.ops, f"{ctx.name}_backward"))
-        flat = list(_library.tensors_of(backward(ctx.inner, *structured)))
-        return (None, None, *flat)
+        found = backward(ctx.inner, *structured)
+        if [structure(x) for x in found] != ctx.expected:
+            raise AssertionError(f"{ctx.name}: gradients are {found}, expected the places of {ctx.expected}")
+        return (None, None, *_library.tensors_of(found))
+
+
+def structure(argument):
+    """What register_autograd asks of a gradient: a list for lists of tensors, and for empty ones; None for what is no
+    tensor."""
+    if isinstance(argument, (list, tuple)) and all(isinstance(x, torch.Tensor) for x in argument):
+        return len(argument)
+    return "tensor" if isinstance(argument, torch.Tensor) else None
 
 
 class Context:

@@ -19,7 +19,7 @@ class Scripts(unittest.TestCase):
 
     def test_bench(self):
         output = self.run_script(ROOT / "bench/torch_ops.py", "--tokens", 64, "--chunk", 16, "--width", 32, "--heads", 1,
-                                 "--times", 1)
+                                 "--times", 1, "--precision", "f32")
         self.assertRegex(output, r"forward and backward +[\d.]+ ms +[\d.]+ ms +[\d.]+ times")
 
 

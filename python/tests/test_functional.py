@@ -61,6 +61,13 @@ class ChunkLact(unittest.TestCase):
             hidden = F.silu(torch.einsum("hfd,bthd->bthf", gate, q)) * torch.einsum("hfd,bthd->bthf", up, q)
             close(self, out, torch.einsum("hdf,bthf->bthd", down, hidden), 1e-12)
 
+    def test_so_it_does_with_muon_and_norms(self):
+        q, k, v, weights, lr, momentum = lact_inputs()
+        _, state = lact_torch.chunk_lact(q, k, v, weights, torch.zeros_like(lr), momentum, chunk_size=5, muon=True,
+                                         norm_epsilon=0.0, output_final_state=True)
+        for after, before in zip(state.weights(), weights):
+            close(self, after, before.expand_as(after), 1e-14)
+
     def test_packed_texts_equal_texts_apart(self):
         q, k, v, weights, lr, momentum = lact_inputs(batch=1)
         ends = [0, 4, 15, 23]

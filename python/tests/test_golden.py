@@ -5,7 +5,7 @@ import torch
 
 import lact_torch
 from lact_torch import layouts
-from lact_torch.functional import update_rule
+from lact_torch import update_rule
 from support import ALL_GOLDEN, golden_cases
 
 OPERATIONS = {"update_then_apply": layouts.UPDATE_THEN_APPLY, "apply_then_update": layouts.APPLY_THEN_UPDATE,

@@ -136,6 +136,9 @@ class LanguageModels(unittest.TestCase):
 
 
 class ViewModels(unittest.TestCase):
+    def test_the_weights_that_come_with_the_library(self):
+        self.assertEqual(lact_torch.ViewModel.from_pretrained(precision="f32").config["task"], "nvs")
+
     def test_scene_files(self):
         model = lact_torch.ViewModel.from_pretrained(str(GOLDEN / "models/lact_nvs_tiny/checkpoint.pt"), precision="f32")
         case = lact_torch.load_file(str(GOLDEN / "models/lact_nvs_tiny/golden.safetensors"))
