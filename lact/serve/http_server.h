@@ -18,10 +18,12 @@
 namespace lact::serve {
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";    ///< an address of this machine, or "localhost"
-  int port = 0;                      ///< 0: any free one
-  std::vector<std::string> names;    ///< further names by which clients may ask for this machine
-  std::vector<std::string> origins;  ///< of pages of other sites that may talk to it, "http://a.b"; "*": all
+  std::string host = "127.0.0.1";  ///< an address of this machine, or "localhost"
+  int port = 0;                    ///< 0: any free one
+  /// Further names by which clients may ask for this machine.
+  std::vector<std::string> names = {};
+  /// Of pages of other sites that may talk to it, such as "http://127.0.0.1:3000"; "*": all.
+  std::vector<std::string> origins = {};
   size_t header_bytes = 8 << 10;
   size_t body_bytes = 64 << 10;             ///< of a request, unless `handlers.body_limit` says otherwise
   size_t all_body_bytes = size_t{1} << 30;  ///< of the requests that are being received at the same time
