@@ -28,6 +28,7 @@ async function buildPage(name, library) {
 }
 
 await buildPage("viewer");
+await buildPage("chat");
 await buildPage("report", {
   name: "uPlot",
   license: "node_modules/uplot/LICENSE",

@@ -23,6 +23,7 @@ void bench_recurrences(Session& session);
 void bench_splat(Session& session);
 void bench_lm(Session& session, const MakeTrainStep& make_step);
 void bench_decode(Session& session);
+void bench_serve(Session& session);
 void bench_nvs(Session& session);
 void bench_video(Session& session);
 void bench_views(Session& session);

@@ -22,6 +22,8 @@ struct BenchOptions {
   bool quick = false;  ///< small shapes: shows that everything runs, says nothing about speed
   bool peers = true;
   bool block = false;               ///< mixers: whole blocks instead of layers
+  int64_t clients = 64;             ///< serve: at the same time
+  double seconds = 20;              ///< serve: as long as they ask
   std::vector<std::string> shapes;  ///< only those whose name contains one of these; empty: all
   PeerOptions peer;
 };

@@ -29,6 +29,13 @@ void add_block_option(CLI::App& verb, BenchArguments& arguments) {
                 "Whole blocks of a model: norms and feed-forward network around each layer");
 }
 
+void add_serve_options(CLI::App& verb, BenchArguments& arguments) {
+  add_number(verb, "--clients", arguments.options.clients, "Clients at once", Limits{1, 1000})
+      ->capture_default_str();
+  add_number(verb, "--seconds", arguments.options.seconds, "How long they ask", Limits{0.1, 86400})
+      ->capture_default_str();
+}
+
 const std::vector<Area>& areas() {
   static const std::vector<Area> all = {
       {"ttt", "The test-time-training operation, forward and backward",
@@ -74,6 +81,11 @@ const std::vector<Area>& areas() {
        "once, the weights are read once for all: how many times fewer bytes that is, is the most that can be "
        "won.",
        bench::bench_decode},
+      {"serve", "Language model server: many clients at once, and prompts that it knows already",
+       "Clients ask random questions over the loopback and leave some answers in the middle; every token is "
+       "compared with\n"
+       "the text written alone. Seconds are the median of the time to the first token, and between tokens.",
+       bench::bench_serve, false, add_serve_options},
       {"nvs", "View synthesis: reading a scene, rendering a view, training step",
        "Counted: the products of a good implementation: the last block is written alone, a view is read "
        "alone.\n"

@@ -17,12 +17,12 @@ namespace {
 constexpr std::chrono::milliseconds kPauseAfterAcceptError{100};
 
 tcp::endpoint endpoint_of(const ServerOptions& options) {
-  LACT_CHECK(options.port >= 0 && options.port <= 65535, "[viewer] --port is {}, expected 0 to 65535",
+  LACT_CHECK(options.port >= 0 && options.port <= 65535, "[serve] --port is {}, expected 0 to 65535",
              options.port);
   error_code error;
   const auto address =
       asio::ip::make_address(options.host == "localhost" ? "127.0.0.1" : options.host.c_str(), error);
-  LACT_CHECK(!error, "[viewer] --host is \"{}\", expected an address of this machine such as 127.0.0.1",
+  LACT_CHECK(!error, "[serve] --host is \"{}\", expected an address of this machine such as 127.0.0.1",
              options.host);
   return {address, static_cast<uint16_t>(options.port)};
 }
@@ -41,11 +41,12 @@ HttpServer::Network::Network(ServerOptions options, ServerHandlers handlers)
     acceptor_.listen();
     endpoint_ = acceptor_.local_endpoint();
   } catch (const boost::system::system_error& error) {
-    fail("[viewer] cannot listen on {} port {}: {}", options_.host, options_.port, error.code().message());
+    fail("[serve] cannot listen on {} port {}: {}", options_.host, options_.port, error.code().message());
   }
 }
 
 HttpServer::Network::~Network() {
+  way_->end();
   io_.stop();
   if (thread_.joinable()) thread_.join();
 }
@@ -60,7 +61,7 @@ void HttpServer::Network::run() {
     try {
       io_.run();
     } catch (const std::exception& error) {
-      log::error("[viewer] a connection failed: {}", error.what());
+      log::error("[serve] a connection failed: {}", error.what());
     }
   }
 }
@@ -95,6 +96,12 @@ void HttpServer::Network::admit(tcp::socket socket) {
   ++num_connections_;
   std::shared_ptr<void> place(nullptr, [this](void*) { --num_connections_; });
   std::make_shared<HttpConnection>(*this, std::move(place), std::move(socket))->read();
+}
+
+std::shared_ptr<void> HttpServer::Network::share_of_bodies(size_t bytes) {
+  if (bytes > options_.all_body_bytes - body_bytes_) return nullptr;
+  body_bytes_ += bytes;
+  return {this, [bytes](Network* network) { network->body_bytes_ -= bytes; }};
 }
 
 void HttpServer::Network::send(Peer peer, std::string message, bool binary) {

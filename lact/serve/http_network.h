@@ -12,6 +12,7 @@
 #include <map>
 #include <thread>
 
+#include "lact/serve/http_exchange.h"
 #include "lact/serve/http_server.h"
 
 namespace lact::serve {
@@ -22,7 +23,7 @@ namespace http = boost::beast::http;
 namespace websocket = boost::beast::websocket;
 using asio::ip::tcp;
 using beast::error_code;
-using HttpRequest = http::request<http::string_body>;
+using Upgrade = http::request<http::string_body>;
 
 class HttpConnection;
 class HttpSocket;
@@ -38,6 +39,7 @@ class HttpServer::Network {
   const ServerOptions& options() const { return options_; }
   const ServerHandlers& handlers() const { return handlers_; }
   const tcp::endpoint& endpoint() const { return endpoint_; }
+  const std::shared_ptr<ServerThread>& thread() const { return way_; }
 
   /// From any thread.
   void send(Peer peer, std::string message, bool binary);
@@ -49,6 +51,9 @@ class HttpServer::Network {
   /// The connections without a WebSocket, the one whose last request lies longest ago first.
   std::list<HttpConnection*>& line() { return line_; }
 
+  /// Held while a body of so many bytes is received and its request answered; null: there are too many.
+  std::shared_ptr<void> share_of_bodies(size_t bytes);
+
  private:
   void run();
   void accept();
@@ -59,12 +64,14 @@ class HttpServer::Network {
   ServerHandlers handlers_;
   tcp::endpoint endpoint_;
   int num_connections_ = 0;
+  size_t body_bytes_ = 0;
   std::list<HttpConnection*> line_;
   Peer next_peer_ = 1;
   std::map<Peer, std::weak_ptr<HttpSocket>> sockets_;
   asio::io_context io_{1};
   tcp::acceptor acceptor_;
   asio::steady_timer pause_;
+  std::shared_ptr<ServerThread> way_ = std::make_shared<ServerThread>(io_);
   std::thread thread_;
 };
 

@@ -6,6 +6,16 @@
 
 namespace lact::serve {
 
+std::function<void(HttpRequest, HttpReply)> pages(std::function<HttpResponse(const std::string& path)> get) {
+  return [get = std::move(get)](const HttpRequest& request, const HttpReply& reply) {
+    if (request.method == "GET" || request.method == "HEAD") return reply.send(get(request.path));
+    reply.send({405,
+                "text/plain; charset=utf-8",
+                "Only GET and HEAD are answered.\n",
+                {{"Allow", "GET, HEAD"}, {"Connection", "close"}}});
+  };
+}
+
 HttpServer::HttpServer(ServerOptions options, ServerHandlers handlers)
     : network_(std::make_unique<Network>(std::move(options), std::move(handlers))) {}
 

@@ -15,7 +15,7 @@ HttpSocket::HttpSocket(HttpServer::Network& network, std::shared_ptr<void> place
   stream_.read_message_max(network_.options().message_bytes);
 }
 
-void HttpSocket::open(const HttpRequest& request) {
+void HttpSocket::open(const Upgrade& request) {
   stream_.async_accept(request, [self = shared_from_this()](error_code error) {
     if (error) return;
     self->network_.add(self->peer_, self);

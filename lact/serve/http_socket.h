@@ -15,7 +15,7 @@ class HttpSocket : public std::enable_shared_from_this<HttpSocket> {
   /// `place`: one of the limited number of connections, given back with the socket.
   HttpSocket(HttpServer::Network& network, std::shared_ptr<void> place, beast::tcp_stream stream);
 
-  void open(const HttpRequest& request);
+  void open(const Upgrade& request);
 
   /// A peer that leaves too many messages unread is dropped.
   void send(std::string message, bool binary);

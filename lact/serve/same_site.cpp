@@ -47,13 +47,25 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || (host.starts_with("127.") && is_address(host));
 }
 
-bool host_is_ours(std::string_view header, const std::string& listening) {
+bool host_is_ours(std::string_view header, const std::string& listening,
+                  const std::vector<std::string>& further_names) {
   const std::string host = host_of(header);
-  return !host.empty() && (host == "localhost" || host == lower_case(listening) || is_address(host));
+  if (host.empty()) return false;
+  if (host == "localhost" || host == lower_case(listening) || is_address(host)) return true;
+  const auto is_this = [&](const std::string& name) { return lower_case(name) == host; };
+  return std::any_of(further_names.begin(), further_names.end(), is_this);
 }
 
 bool origin_is_ours(std::string_view origin, std::string_view host_header) {
   return origin.empty() || lower_case(origin) == "http://" + lower_case(host_header);
+}
+
+bool origin_is_listed(std::string_view origin, const std::vector<std::string>& origins) {
+  if (origin.empty() || origin == "null") return false;
+  const auto is_this = [&](const std::string& listed) {
+    return listed == "*" || lower_case(listed) == lower_case(origin);
+  };
+  return std::any_of(origins.begin(), origins.end(), is_this);
 }
 
 }  // namespace lact::serve

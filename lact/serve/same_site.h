@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lact::serve {
 
@@ -14,11 +15,16 @@ std::string host_of(std::string_view header);
 bool is_loopback(const std::string& host);
 
 /// Against DNS rebinding: a name that someone else controls may point to this machine, so only addresses,
-/// "localhost" and the name that the server was started with (`listening`) are accepted.
-bool host_is_ours(std::string_view header, const std::string& listening);
+/// "localhost" and the names that the server was started with are accepted.
+bool host_is_ours(std::string_view header, const std::string& listening,
+                  const std::vector<std::string>& further_names = {});
 
 /// Browsers name the page that a request comes from; it must be ours. A program other than a browser sends no
 /// Origin.
 bool origin_is_ours(std::string_view origin, std::string_view host_header);
+
+/// Whether the list holds this origin, such as "http://127.0.0.1:3000", or "*". Pages without an origin of
+/// their own ("null") are in no list.
+bool origin_is_listed(std::string_view origin, const std::vector<std::string>& origins);
 
 }  // namespace lact::serve

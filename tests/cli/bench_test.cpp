@@ -39,8 +39,8 @@ TEST_P(BenchArea, QuickGivesRowsOfFiniteFigures) {
 
 INSTANTIATE_TEST_SUITE_P(All, BenchArea,
                          ::testing::Values("ttt", "newton-schulz", "attention", "recurrences", "splat", "lm",
-                                           "decode", "nvs", "views", "video", "chunks", "states", "mixers",
-                                           "million", "plan", "parallel", "profile"));
+                                           "decode", "serve", "nvs", "views", "video", "chunks", "states",
+                                           "mixers", "million", "plan", "parallel", "profile"));
 
 TEST(BenchVerb, MachinePrintsItsLimits) {
   const auto text = run_program("--threads 1 bench machine --quick").out;

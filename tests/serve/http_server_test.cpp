@@ -47,10 +47,10 @@ class EchoServer {
  private:
   ServerHandlers handlers() {
     ServerHandlers handlers;
-    handlers.get = [](const std::string& path) -> HttpResponse {
+    handlers.request = pages([](const std::string& path) -> HttpResponse {
       if (path != "/") return {404, "text/plain", "no " + path};
       return {200, "text/plain", "hello"};
-    };
+    });
     handlers.accepts_socket = [](const std::string& path) { return path == "/frames"; };
     handlers.opened = [](Peer) {};
     handlers.closed = [this](Peer peer) {
@@ -287,9 +287,9 @@ TEST(HttpServer, StopsWithConnectionsOpen) {
 TEST(HttpServer, SaysWhereItCannotListen) {
   EchoServer server;
   EXPECT_SENTENCE(EchoServer({.port = server.port()}), "cannot listen on 127.0.0.1 port");
-  EXPECT_SENTENCE(EchoServer({.host = "nowhere"}), "[viewer] --host is \"nowhere\", expected an address");
+  EXPECT_SENTENCE(EchoServer({.host = "nowhere"}), "[serve] --host is \"nowhere\", expected an address");
   EXPECT_SENTENCE(EchoServer({.host = "203.0.113.1"}), "cannot listen on 203.0.113.1");
-  EXPECT_SENTENCE(EchoServer({.port = 70000}), "[viewer] --port is 70000, expected 0 to 65535");
+  EXPECT_SENTENCE(EchoServer({.port = 70000}), "[serve] --port is 70000, expected 0 to 65535");
   EXPECT_THAT((*server).url(), StartsWith("http://127.0.0.1:"));
   EXPECT_THAT((*server).url(), Not(HasSubstr(":0/")));
 }

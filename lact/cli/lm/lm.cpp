@@ -29,6 +29,7 @@ void add_lm(CLI::App& program, int& exit_code) {
   add_lm_eval(*task);
   add_lm_generate(*task);
   add_lm_ingest(*task);
+  add_lm_serve(*task, exit_code);
   add_lm_score(*task);
   add_lm_tokenizer(*task);
   add_lm_text(*task);

@@ -15,6 +15,7 @@ void add_lm_train(CLI::App& task, int& exit_code);
 void add_lm_eval(CLI::App& task);
 void add_lm_generate(CLI::App& task);
 void add_lm_ingest(CLI::App& task);
+void add_lm_serve(CLI::App& task, int& exit_code);
 void add_lm_score(CLI::App& task);
 void add_lm_tokenizer(CLI::App& task);
 void add_lm_text(CLI::App& task);

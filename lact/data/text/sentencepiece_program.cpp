@@ -13,6 +13,7 @@
 
 #include "lact/base/error.h"
 #include "lact/io/child_process.h"
+#include "lact/io/temporary_folder.h"
 
 namespace lact::data {
 
@@ -64,26 +65,6 @@ class Sentences {
   int file_;
 };
 
-/// Goes with all that is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_((fs::temp_directory_path() / "lact-XXXXXX").string()) {
-    LACT_CHECK(mkdtemp(path_.data()) != nullptr, "{}: the folder cannot be made: {}", path_,
-               system_message(errno));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 std::string why_not_started(int error) {
   if (error == ENOENT) {
     return fmt::format(
@@ -104,7 +85,7 @@ std::string everything_in(const std::string& path) {
 TrainedModel train_with_sentencepiece(const std::map<std::string, std::string>& settings,
                                       const NextSentence& next) {
   const Sentences sentences(next);
-  const TemporaryFolder folder;
+  const io::TemporaryFolder folder;
   // A model holds the names of its files, so they are the same each time.
   std::vector<std::string> words = {kProgram, "--input=/dev/stdin", "--model_prefix=trained",
                                     "--random_seed=1", "--minloglevel=3"};

@@ -77,10 +77,10 @@ std::string Viewer::scene_json() {
 
 serve::ServerHandlers Viewer::handlers() {
   serve::ServerHandlers handlers;
-  handlers.get = [](const std::string& path) -> serve::HttpResponse {
+  handlers.request = serve::pages([](const std::string& path) -> serve::HttpResponse {
     if (path != "/") return {404, "text/plain; charset=utf-8", "There is nothing here; the viewer is at /\n"};
     return {200, "text/html; charset=utf-8", std::string(viewer_page())};
-  };
+  });
   handlers.accepts_socket = [](const std::string& path) { return path == kFramesPath; };
   handlers.opened = [this](serve::Peer peer) {
     requests_.open(peer);

@@ -54,7 +54,7 @@ TEST(ViewerPage, NpmBuildsTheCommittedPages) {
     FAIL() << log;
   }
   ASSERT_EQ(run("npm run build"), 0) << testing::read_file(folder / "log");
-  for (const std::string page : {"dist/viewer.html", "dist/report.html"}) {
+  for (const std::string page : {"dist/viewer.html", "dist/chat.html", "dist/report.html"}) {
     EXPECT_EQ(testing::read_file(folder / page), testing::read_file(kWeb + page))
         << "web/" << page << " is not what web/src makes: run npm ci && npm run build in web/";
   }
