@@ -1,4 +1,5 @@
 """What the tests share: golden cases, and gradients as torch.library.register_autograd would find them."""
+import contextlib
 import json
 from pathlib import Path
 
@@ -77,6 +78,18 @@ def golden_cases(*kinds):
                 yield GoldenCase(path)
 
 
+@contextlib.contextmanager
+def below_autograd():
+    """As register_autograd calls kernels: autograd's turn is over."""
+    guard = torch._C._AutoDispatchBelowAutograd()
+    if hasattr(guard, "__enter__"):
+        with guard:
+            yield
+    else:  # before PyTorch 2.0, as long as it lives
+        yield
+    del guard
+
+
 class ByBackwardOperator(torch.autograd.Function):
     """An operator differentiated as from PyTorch 2.4 on: by setup_context and backward_of, which are given to
     torch.library.register_autograd there. Lists of tensors come flat, as that function hides them."""
@@ -85,7 +98,7 @@ class ByBackwardOperator(torch.autograd.Function):
     def forward(ctx, name, arguments, *leaves):
         found = iter(leaves)
         filled = [fill(x, found) for x in arguments]
-        with torch.no_grad():
+        with below_autograd():
             output = getattr(_library.ops, name)(*filled)
         ctx.name, ctx.count = name, len(leaves)
         ctx.inner, ctx.expected = Context(), [structure(x) for x in filled]
@@ -99,7 +112,8 @@ class ByBackwardOperator(torch.autograd.Function):
         found = iter(gradients)
         structured = [next(found) if n is None else [next(found) for _ in range(n)] for n in ctx.shape]
         backward = _library.backward_of(getattr(_library.ops, f"{ctx.name}_backward"))
-        found = backward(ctx.inner, *structured)
+        with below_autograd():
+            found = backward(ctx.inner, *structured)
         if [structure(x) for x in found] != ctx.expected:
             raise AssertionError(f"{ctx.name}: gradients are {found}, expected the places of {ctx.expected}")
         return (None, None, *_library.tensors_of(found))
