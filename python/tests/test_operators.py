@@ -1,13 +1,17 @@
 """torch.ops.lact: derivatives, shapes without numbers, and that arguments stay as they are."""
 import json
+import subprocess
+import sys
 import unittest
+from pathlib import Path
 
 import torch
 
 import lact_torch
 from lact_torch import _library, layouts
 from lact_torch import update_rule
-from support import ByBackwardOperator, below_autograd, close, fill, flatten
+from emulated import apply, below_autograd, fill, flatten
+from support import close
 
 ops = _library.ops
 
@@ -134,12 +138,14 @@ class Operators(unittest.TestCase):
             with self.subTest(name):
                 gradients = []
                 for way in ("library", "backward operator"):
-                    leaves, found = leaves_of(name, arguments), None
+                    leaves = leaves_of(name, arguments)
+                    found, operator = iter(leaves), getattr(ops, name)
+                    given = [fill(x, found) for x in arguments]
                     if way == "library":
-                        found = iter(leaves)
-                        output = getattr(ops, name)(*(fill(x, found) for x in arguments))
+                        output = operator(*given)
                     else:
-                        output = ByBackwardOperator.apply(name, arguments, *leaves)
+                        backward = _library.backward_of(getattr(ops, f"{name}_backward"))
+                        output = apply(operator, backward, _library.setup_context, given)
                     torch.manual_seed(5)
                     total = sum((x * numbers(*x.shape)).sum() for x in differentiable_part(output))
                     wanted = [x for x in leaves if x.requires_grad]
@@ -190,6 +196,13 @@ class Operators(unittest.TestCase):
     def test_autograd_is_registered_once(self):
         has_cpp = torch._C._dispatch_has_kernel_for_dispatch_key("lact::ttt", "AutogradCPU")
         self.assertEqual(has_cpp, not hasattr(torch.library, "register_autograd"))
+
+    @unittest.skipIf(hasattr(torch.library, "register_autograd"), "this PyTorch registers autograd itself")
+    def test_everything_works_as_it_is_registered_from_2_4_on(self):
+        tests = ["test_functional", "test_golden"]
+        result = subprocess.run([sys.executable, Path(__file__).with_name("emulated.py"), "-q", *tests], text=True,
+                                capture_output=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
 
     @unittest.skipUnless(hasattr(torch.library, "opcheck"), "torch.library.opcheck comes with PyTorch 2.4")
     def test_opcheck(self):
