@@ -31,7 +31,7 @@ def _like(x):
 
 @_fake
 def start_memory(weights, rule):
-    """The order of python/src/operators.cpp, MemoryList."""
+    """In the order of MemoryList, python/src/fast_weights.h."""
     options = json.loads(rule)
     update = options.get("update", {})
     written = written_matrices(options.get("network", "swiglu"), update.get("written", "all"))

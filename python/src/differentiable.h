@@ -74,11 +74,15 @@ Kept<Argument> kept(const Argument& argument) {
 template <auto function>
 struct Differentiable;
 
+/// Kernels return contiguous tensors, whatever they were given: that is what shapes without numbers promise.
+
 template <class Result, class... Arguments, Result (*function)(Arguments...)>
 struct Differentiable<function> {
   static Result forward(Arguments... arguments) {
     const at::NoGradGuard no_grad;
-    return function(arguments...);
+    Result result = function(arguments...);
+    each_tensor(result, [](at::Tensor& tensor) { tensor = tensor.contiguous(); });
+    return result;
   }
 
   /// One gradient for each tensor among the arguments, from one for each tensor of the result; none is zero.
@@ -120,8 +124,7 @@ struct Differentiable<function> {
     size_t next = 0;
     for (const auto& input : inputs) {
       const at::Tensor gradient = input.requires_grad() ? found[next++] : at::Tensor();
-      all.push_back(gradient.defined() ? gradient
-                                       : at::zeros_like(input, input.options().requires_grad(false)));
+      all.push_back(gradient.defined() ? gradient.contiguous() : at::zeros(input.sizes(), input.options()));
     }
     return all;
   }

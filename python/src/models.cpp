@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "lact/base/data_folder.h"
+#include "lact/io/atomic_file.h"
 #include "lact/models/common/state_file.h"
 #include "lact/models/lm/folder.h"
 #include "lact/models/lm/loss.h"
@@ -144,7 +145,13 @@ struct LanguageModel : torch::CustomClassHolder {
         stream.last_hidden());
     return copy;
   }
-  void save(const std::string& folder) { models::save_lm(folder, *loaded.model); }
+  void save(const std::string& folder) {
+    models::save_lm(folder, *loaded.model);
+    const std::string tokenizer = loaded.tokenizer->model_bytes();
+    if (tokenizer.empty()) return;
+    io::write_file_atomically((std::filesystem::path(folder) / "tokenizer.model").string(),
+                              [&](io::FileWriter& out) { out.write(tokenizer); });
+  }
 
   tasks::lm::Loaded loaded;
 
@@ -152,6 +159,8 @@ struct LanguageModel : torch::CustomClassHolder {
   static void prepare(tasks::lm::Loaded& made, const tasks::lm::LoadOptions& options) {
     LACT_CHECK(options.weights == ops::WeightFormat::automatic || options.weights == ops::WeightFormat::f32,
                "[lm] weights as {} cannot be trained, expected f32", options::word_of(options.weights));
+    LACT_CHECK(options.cache == ops::CacheFormat::automatic,
+               "[lm] a cache of {} is for models that are not trained", options::word_of(options.cache));
     made.model->set_compute_type(ops::compute_type(options.precision));
     made.model->to(ops::compute_device());
   }

@@ -1,11 +1,10 @@
-"""What the tests share: golden cases, and gradients as torch.library.register_autograd would find them."""
+"""What the tests share: nearness, and golden cases."""
 import json
 from pathlib import Path
 
 import torch
 
 import lact_torch
-from lact_torch import _library
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden"  # a small part of
@@ -75,65 +74,3 @@ def golden_cases(*kinds):
         for path in sorted(folder.rglob("*.json")):
             if path.with_suffix(".safetensors").exists() and json.loads(path.read_text()).get("kind") in kinds:
                 yield GoldenCase(path)
-
-
-class ByBackwardOperator(torch.autograd.Function):
-    """An operator differentiated as from PyTorch 2.4 on: by setup_context and backward_of, which are given to
-    torch.library.register_autograd there. Lists of tensors come flat, as that function hides them."""
-
-    @staticmethod
-    def forward(ctx, name, arguments, *leaves):
-        found = iter(leaves)
-        filled = [fill(x, found) for x in arguments]
-        with torch.no_grad():
-            output = getattr(_library.ops, name)(*filled)
-        ctx.name, ctx.count = name, len(leaves)
-        ctx.inner, ctx.expected = Context(), [structure(x) for x in filled]
-        _library.setup_context(ctx.inner, filled, output)
-        flat, ctx.shape = flatten(output)
-        ctx.mark_non_differentiable(*(x for x in flat if not x.is_floating_point()))
-        return tuple(flat)
-
-    @staticmethod
-    def backward(ctx, *gradients):
-        found = iter(gradients)
-        structured = [next(found) if n is None else [next(found) for _ in range(n)] for n in ctx.shape]
-        backward = _library.backward_of(getattr(_library.ops, f"{ctx.name}_backward"))
-        found = backward(ctx.inner, *structured)
-        if [structure(x) for x in found] != ctx.expected:
-            raise AssertionError(f"{ctx.name}: gradients are {found}, expected the places of {ctx.expected}")
-        return (None, None, *_library.tensors_of(found))
-
-
-def structure(argument):
-    """What register_autograd asks of a gradient: a list for lists of tensors, and for empty ones; None for what is no
-    tensor."""
-    if isinstance(argument, (list, tuple)) and all(isinstance(x, torch.Tensor) for x in argument):
-        return len(argument)
-    return "tensor" if isinstance(argument, torch.Tensor) else None
-
-
-class Context:
-    """What a backward function sees of its forward call."""
-
-    def save_for_backward(self, *tensors):
-        self.saved_tensors = tensors
-
-
-def flatten(output):
-    flat, shape = [], []
-    if isinstance(output, list):
-        output = (output,)
-    for x in output if isinstance(output, tuple) else (output,):
-        shape.append(None if isinstance(x, torch.Tensor) else len(x))
-        flat += [x] if isinstance(x, torch.Tensor) else list(x)
-    return flat, shape
-
-
-def fill(argument, tensors):
-    """The argument with its tensors replaced by the next ones."""
-    if isinstance(argument, torch.Tensor):
-        return next(tensors)
-    if isinstance(argument, list) and any(isinstance(x, torch.Tensor) for x in argument):
-        return [next(tensors) for _ in argument]
-    return argument

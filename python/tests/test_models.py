@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 import lact_torch
-from support import GOLDEN, close
+from support import GOLDEN, ROOT, close
 
 PROGRAM = os.environ.get("LACT_PROGRAM", "")
 TINY = {"model_type": "lact_swiglu", "hidden_size": 32, "num_hidden_layers": 2, "num_attn_heads": 4, "num_lact_heads": 2,
@@ -85,6 +85,20 @@ class LanguageModels(unittest.TestCase):
             model(torch.tensor([[256]]))
         with self.assertRaisesRegex(RuntimeError, "temperature"):
             model.generate("x", temperature=-1)
+        with self.assertRaisesRegex(RuntimeError, "a cache of int8 is for models that are not trained"):
+            lact_torch.LanguageModel.from_pretrained(self.saved(), trainable=True, cache="int8")
+
+    @unittest.skipUnless(PROGRAM, "LACT_PROGRAM does not name the program lact")
+    def test_a_tokenizer_is_saved_with_its_model(self):
+        tokenizer = str(self.folder / "words.model")
+        subprocess.run([PROGRAM, "lm", "tokenizer", "train", str(ROOT / "README.md"), "-o", tokenizer, "--vocabulary-size",
+                        "400"], check=True, capture_output=True)
+        model = lact_torch.LanguageModel.from_config("lm_tiny", ["vocabulary_size=400", "num_layers=1"], tokenizer=tokenizer)
+        model.save_pretrained(self.folder / "words")
+        text = "the language model"
+        self.assertLess(len(model.encode(text)), len(text))
+        again = lact_torch.LanguageModel.from_pretrained(self.folder / "words", trainable=True)
+        self.assertEqual((again.encode(text), again.decode(again.encode(text))), (model.encode(text), text))
 
     def test_an_optimizer_trains_the_native_model_in_place(self):
         model = tiny_model()

@@ -1,13 +1,17 @@
 """torch.ops.lact: derivatives, shapes without numbers, and that arguments stay as they are."""
 import json
+import subprocess
+import sys
 import unittest
+from pathlib import Path
 
 import torch
 
 import lact_torch
 from lact_torch import _library, layouts
 from lact_torch import update_rule
-from support import ByBackwardOperator, close, fill, flatten
+from emulated import apply, below_autograd, fill, flatten
+from support import close
 
 ops = _library.ops
 
@@ -106,6 +110,15 @@ def differentiable_part(output):
     return tuple(x for x in flatten(output)[0] if x.is_floating_point())
 
 
+def promise(x):
+    return tuple(x.shape), x.stride(), x.dtype
+
+
+def turned(x):
+    """The same numbers in another order of memory."""
+    return x.transpose(0, -1).contiguous().transpose(0, -1)
+
+
 class Operators(unittest.TestCase):
     def test_every_operator_has_a_case(self):
         self.assertEqual({name for name, _ in cases()}, set(_library.FAKES))
@@ -125,37 +138,40 @@ class Operators(unittest.TestCase):
             with self.subTest(name):
                 gradients = []
                 for way in ("library", "backward operator"):
-                    leaves, found = leaves_of(name, arguments), None
+                    leaves = leaves_of(name, arguments)
+                    found, operator = iter(leaves), getattr(ops, name)
+                    given = [fill(x, found) for x in arguments]
                     if way == "library":
-                        found = iter(leaves)
-                        output = getattr(ops, name)(*(fill(x, found) for x in arguments))
+                        output = operator(*given)
                     else:
-                        output = ByBackwardOperator.apply(name, arguments, *leaves)
+                        backward = _library.backward_of(getattr(ops, f"{name}_backward"))
+                        output = apply(operator, backward, _library.setup_context, given)
                     torch.manual_seed(5)
-                    total = sum((x * torch.randn_like(x)).sum() for x in differentiable_part(output))
+                    total = sum((x * numbers(*x.shape)).sum() for x in differentiable_part(output))
                     wanted = [x for x in leaves if x.requires_grad]
                     gradients.append(torch.autograd.grad(total, wanted, allow_unused=True))
                 for ours, other in zip(*gradients):
                     close(self, torch.zeros_like(other) if ours is None else ours, other, 1e-12, name)
 
-    def test_shapes_and_types_without_numbers(self):
+    def test_promises_without_numbers(self):
+        """Shapes, types and strides, also where heads lie anywhere."""
         for name, arguments in cases_of_shapes():
             for type_ in (torch.float64, torch.float32):
                 with self.subTest(name, type=type_):
-                    tensors = [x.to(type_) if x.is_floating_point() else x for x in _library.tensors_of(arguments)]
-                    real, found = getattr(ops, name), iter(tensors)
-                    expected = flatten(real(*(fill(x, found) for x in arguments)))[0]
-                    found = iter([x.to("meta") for x in tensors])
-                    meta = flatten(real(*(fill(x, found) for x in arguments)))[0]
-                    self.assertEqual([(x.shape, x.dtype) for x in meta], [(x.shape, x.dtype) for x in expected])
-                    found = iter(tensors)
-                    given = [None if not x.is_floating_point() else x for x in expected]
-                    backward = getattr(ops, f"{name}_backward")
-                    slopes = backward(given, *(fill(x, found) for x in arguments))
-                    found = iter([x.to("meta") for x in tensors])
-                    given = [None if x is None else x.to("meta") for x in given]
-                    meta = backward(given, *(fill(x, found) for x in arguments))
-                    self.assertEqual([(x.shape, x.dtype) for x in meta], [(x.shape, x.dtype) for x in slopes])
+                    tensors = [turned(x.to(type_) if x.is_floating_point() else x) for x in _library.tensors_of(arguments)]
+
+                    def run(operator, *given, place="cpu"):
+                        found = iter([x.to(place) for x in tensors])
+                        given = [[x if x is None else x.to(place) for x in one] for one in given]
+                        return flatten(operator(*given, *(fill(x, found) for x in arguments)))[0]
+
+                    with below_autograd():
+                        real = run(getattr(ops, name))
+                    meta = run(getattr(ops, name), place="meta")
+                    self.assertEqual([promise(x) for x in meta], [promise(x) for x in real])
+                    backward, slopes = getattr(ops, f"{name}_backward"), [x if x.is_floating_point() else None for x in real]
+                    self.assertEqual([promise(x) for x in run(backward, slopes, place="meta")],
+                                     [promise(x) for x in run(backward, slopes)])
 
     def test_arguments_stay_and_results_are_new(self):
         for name, arguments in cases():
@@ -180,6 +196,13 @@ class Operators(unittest.TestCase):
     def test_autograd_is_registered_once(self):
         has_cpp = torch._C._dispatch_has_kernel_for_dispatch_key("lact::ttt", "AutogradCPU")
         self.assertEqual(has_cpp, not hasattr(torch.library, "register_autograd"))
+
+    @unittest.skipIf(hasattr(torch.library, "register_autograd"), "this PyTorch registers autograd itself")
+    def test_everything_works_as_it_is_registered_from_2_4_on(self):
+        tests = ["test_functional", "test_golden"]
+        result = subprocess.run([sys.executable, Path(__file__).with_name("emulated.py"), "-q", *tests], text=True,
+                                capture_output=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
 
     @unittest.skipUnless(hasattr(torch.library, "opcheck"), "torch.library.opcheck comes with PyTorch 2.4")
     def test_opcheck(self):
