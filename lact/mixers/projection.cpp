@@ -8,6 +8,15 @@
 
 namespace lact {
 
+namespace {
+
+/// Of a convolution's tail, beyond what the next token sees: of a sequence that goes on.
+int64_t more_rows(const SequenceLayout& layout) {
+  return layout.keeps_nothing() ? 0 : ConvolutionTail::kMore;
+}
+
+}  // namespace
+
 Projection::Projection(int64_t model_dim, const ProjectionConfig& config) {
   qkv_ = register_module("qkv", std::make_shared<nn::Linear>(model_dim, 3 * model_dim, config.qkv_bias));
   output_ = register_module("output", std::make_shared<nn::Linear>(model_dim, model_dim, config.output_bias));
@@ -58,7 +67,7 @@ at::Tensor Projection::convolved(const at::Tensor& joined, ConvolutionTail& tail
                                  const SequenceLayout& layout) const {
   if (layout.documents.empty()) {
     if (layout.sharding) return sharded_convolution(joined, tail.rows, *layout.sharding);
-    return causal_convolution(joined, conv_, tail.rows, layout.keeps_nothing() ? 0 : ConvolutionTail::kMore);
+    return causal_convolution(joined, conv_, tail.rows, more_rows(layout));
   }
   std::vector<at::Tensor> results;
   const auto documents = at::split_with_sizes(joined, document_lengths(layout), 1);
@@ -79,7 +88,8 @@ at::Tensor Projection::sharded_convolution(const at::Tensor& joined, at::Tensor&
     return {std::max(whole.begin, range.begin - before), range.end};
   };
   // Every rank has the tail of what comes next.
-  const Range last = {std::max(whole.begin, whole.end() - before), whole.end()};
+  const int64_t kept = before + more_rows(whole);
+  const Range last = {std::max(whole.begin, whole.end() - kept), whole.end()};
   std::vector<std::vector<Range>> needed;
   for (const auto& ranges : sharding.of_shards()) {
     std::vector<Range> wider = {last};
@@ -99,7 +109,8 @@ at::Tensor Projection::sharded_convolution(const at::Tensor& joined, at::Tensor&
     results.push_back(mixed.narrow(1, range.begin - wider.begin, range.size()));
   }
   const at::Tensor all = at::cat({tail.to(here.scalar_type()), tokens(last)}, 1);
-  tail = all.narrow(1, all.size(1) - before, before).clone();
+  const int64_t next = std::min(all.size(1), kept);
+  tail = all.narrow(1, all.size(1) - next, next).clone();
   return at::cat(results, 1);
 }
 

@@ -98,6 +98,47 @@ TEST(Gemv, BytesEqualTheProductOfWhatTheyStandFor) {
   });
 }
 
+// A text must have the same numbers whoever is written beside it.
+TEST(Gemv, ATokensNumbersDoNotDependOnTheOthers) {
+  for_each_isa_and_pairs([](const std::string& name) {
+    constexpr int64_t kRows = 5, kWidth = 768, kTokens = 13, kGroups = kWidth / kByteGroup;
+    const auto& kernels = gemv_kernels();
+    const at::Tensor weight = at::randn({kRows, kWidth}), x = at::randn({kTokens, kWidth});
+    const at::Tensor halves = weight.to(at::kBFloat16), rounded = x.to(at::kBFloat16);
+    const at::Tensor bytes = at::randint(1, 256, {kRows, kWidth}, at::kByte),
+                     scales = at::rand({kRows, kGroups});
+    at::Tensor x_bytes = at::empty({kTokens, kWidth}, at::kChar), x_scales = at::empty({kTokens, kGroups});
+    at::Tensor sums = at::empty({kTokens, kGroups}, at::kInt);
+    kernels.quantize(x.data_ptr<float>(), x.numel(), x_bytes.data_ptr<int8_t>(), x_scales.data_ptr<float>(),
+                     sums.data_ptr<int32_t>());
+    using Run = std::function<void(int64_t first, int64_t count, float* y)>;
+    const Run singles = [&](int64_t first, int64_t count, float* y) {
+      kernels.singles(weight.data_ptr<float>(), {kRows, kWidth}, x.data_ptr<float>() + first * kWidth, count,
+                      y, kRows);
+    };
+    const Run of_halves = [&](int64_t first, int64_t count, float* y) {
+      kernels.halves(halves_of(halves), {kRows, kWidth}, x.data_ptr<float>() + first * kWidth, count, y,
+                     kRows);
+    };
+    const Run pairs = [&](int64_t first, int64_t count, float* y) {
+      kernels.pairs(halves_of(halves), {kRows, kWidth}, halves_of(rounded) + first * kWidth, count, y, kRows);
+    };
+    const Run of_bytes = [&](int64_t first, int64_t count, float* y) {
+      const ByteTokens from = {x_bytes.data_ptr<int8_t>() + first * kWidth,
+                               x_scales.data_ptr<float>() + first * kGroups,
+                               sums.data_ptr<int32_t>() + first * kGroups};
+      kernels.bytes(bytes.data_ptr<uint8_t>(), scales.data_ptr<float>(), {kRows, kWidth}, from, count, y,
+                    kRows);
+    };
+    for (const Run& run : {singles, of_halves, pairs, of_bytes}) {
+      at::Tensor together = at::empty({kTokens, kRows}), alone = at::empty({kTokens, kRows});
+      run(0, kTokens, together.data_ptr<float>());
+      for (int64_t t = 0; t < kTokens; ++t) run(t, 1, alone.data_ptr<float>() + t * kRows);
+      EXPECT_TRUE(together.equal(alone)) << name;
+    }
+  });
+}
+
 TEST(Gemv, ExtremeBytesDoNotOverflow) {
   for_each_isa_and_pairs([](const std::string& name) {
     const at::Tensor weight = at::full({1, kByteGroup}, 255, at::kByte), scale = at::ones({1});

@@ -310,7 +310,7 @@ TEST_F(LmProgram, ADraftChangesNothingButTheTime) {
       "lm generate -m " + lm + " --max-tokens 40 --ignore-end --precision f32 --seed 5 --json -p 'it was' ";
   const auto alone = run_program(command);
   ASSERT_EQ(alone.exit_code, 0) << alone.err;
-  for (const std::string draft : {lm, quoted("draft")}) {
+  for (const std::string& draft : {lm, quoted("draft")}) {
     const auto drafted = run_program(command + "--draft-tokens 2 --draft " + draft);
     ASSERT_EQ(drafted.exit_code, 0) << drafted.err;
     const auto row = nlohmann::json::parse(drafted.out)[0];

@@ -72,8 +72,7 @@ void RunningText::prompt_is_read() {
 }
 
 void RunningText::draw(const at::Tensor& logits) {
-  const std::span<const int64_t> proposals =
-      read_now_.empty() ? std::span<const int64_t>() : std::span(read_now_).subspan(1);
+  const auto proposals = std::span(read_now_).last(size_t(undecided()));
   size_t row = 0, kept = 0;
   while (true) {
     const at::Tensor of_row = logits[int64_t(row)];
@@ -114,7 +113,7 @@ void RunningText::note(int64_t token, const at::Tensor& logits) {
   fresh_.push_back(std::move(written));
 }
 
-/// `kept` of the last piece's proposals stay read.
+/// The proposals of the last piece are decided: `kept` stay read.
 void RunningText::forget_proposals(int64_t count, int64_t kept) {
   if (count > 0 && before_) {
     stream_ = std::move(*before_);
@@ -123,6 +122,8 @@ void RunningText::forget_proposals(int64_t count, int64_t kept) {
     stream_->roll_back(count, rows_[kept]);
   }
   before_.reset();
+  read_now_.clear();
+  rows_ = at::Tensor();
 }
 
 void RunningText::tell_written() {
@@ -144,9 +145,9 @@ std::optional<models::StreamPiece> RunningText::next_piece() {
   if (draft_ && !ended_) {
     const auto& proposed = draft_->proposed();
     read_now_.insert(read_now_.end(), proposed.begin(), proposed.end());
-    outcome_.draft_tokens += int64_t(proposed.size());
-    const auto needed = int64_t(proposed.size());
-    if (needed > stream_->model().config().forgettable_tokens()) before_ = stream_->fork();
+    const auto count = int64_t(proposed.size());
+    outcome_.draft_tokens += count;
+    if (count > stream_->model().config().forgettable_tokens()) before_ = stream_->fork();
   }
   return models::StreamPiece{&*stream_, read_now_};
 }
@@ -169,7 +170,9 @@ TextOutcome RunningText::close(TextOutcome::Reason reason, const std::string& er
   outcome_.stopping_word = filter_.stopping_word();
   (prompt_left() > 0 ? outcome_.prompt_seconds : outcome_.write_seconds) = seconds_since(began_);
   const bool usable = reason != TextOutcome::failed && stream_ && stream_->position() > 0;
-  if (usable) outcome_.state = snapshot(*stream_, *lm_);
+  if (!usable) return outcome_;
+  forget_proposals(undecided(), 0);
+  outcome_.state = snapshot(*stream_, *lm_);
   return outcome_;
 }
 

@@ -50,6 +50,8 @@ class RunningText {
  private:
   int64_t prompt_left() const { return int64_t(request_.prompt.size()) - read_; }
   void prompt_is_read();
+  /// Proposals that were read and wait for their draw.
+  int64_t undecided() const { return rows_.defined() ? rows_.size(0) - 1 : 0; }
   void note(int64_t token, const at::Tensor& logits);
   void forget_proposals(int64_t count, int64_t kept);
 

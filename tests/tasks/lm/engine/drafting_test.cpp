@@ -1,5 +1,7 @@
 #include "lact/tasks/lm/engine/drafting.h"
 
+#include <thread>
+
 #include "support/engine_texts.h"
 #include "support/errors.h"
 
@@ -91,6 +93,26 @@ TEST(Drafting, TheDraftReadsTheEndOfALongPrompt) {
   Engine plain(lm, {}), drafted(lm, {.prompt_piece = 8}, lm);
   const auto prompt = random_tokens(200);
   EXPECT_EQ(written(drafted, prompt, greedy(30)), written(plain, prompt, greedy(30)));
+}
+
+TEST(Drafting, ACancelledTextHasReadWhatItWroteAndNoProposal) {
+  for (const auto kind : {models::MixerKind::lact, models::MixerKind::gla}) {
+    const Loaded lm = loaded_lm(with_mixer(kind));
+    Engine engine(lm, {}, lm);
+    for (int64_t times = 1; times < 6; ++times) {
+      Engine::Ticket ticket = 0;
+      const int64_t before = engine.status().written_tokens;
+      const auto text =
+          submit(engine, {.prompt = {1, 2, 3}, .use_store = false, .options = greedy(1 << 30)}, &ticket);
+      while (engine.status().written_tokens < before + 7 * times) std::this_thread::yield();
+      engine.cancel(ticket);
+      wait_for(text);
+      EXPECT_EQ(text->outcome.reason, TextOutcome::cancelled);
+      std::vector<int64_t> all = {1, 2, 3};
+      for (const int64_t token : text->tokens()) all.push_back(token);
+      EXPECT_EQ(text->outcome.state->id, lact::testing::state_after(lm, all)->id);
+    }
+  }
 }
 
 TEST(Drafting, AnotherTokenizerIsASentence) {
