@@ -1,9 +1,8 @@
 // `lact lm serve` as a user runs it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -50,6 +49,8 @@ class ServingProgram {
   }
 
   ApiClient client(const std::string& key = "") const { return ApiClient(port_, key); }
+
+  int port() const { return port_; }
 
   /// The exit code after a signal.
   int end_by(int signal) {
@@ -104,6 +105,25 @@ TEST(ServeProgram, ADraftModelChangesNoText) {
   const json answer = with_draft.client().post("/completion", ask).json();
   EXPECT_EQ(answer["content"], alone);
   EXPECT_GT(answer["timings"]["draft_n"], 0);
+}
+
+TEST(ServeProgram, TheExampleReadsAFileAndPrintsWhatIsWritten) {
+  const std::string example =
+      (std::filesystem::path(lact::testing::program_file()).parent_path() / "server_client").string();
+  if (!std::filesystem::exists(example)) GTEST_SKIP() << "examples/server_client is not built";
+  const TinyLmFolder folder;
+  ServingProgram program(folder);
+  lact::testing::write_file(folder / "book.txt", "The green key lies in the tower.");
+  const auto run = [&](const std::string& file) {
+    return std::system(fmt::format("'{}' {} '{}' 'Where?' >'{}' 2>'{}'", example, program.port(),
+                                   folder / file, folder / "said", folder / "told")
+                           .c_str());
+  };
+  EXPECT_EQ(run("book.txt"), 0) << read_file(folder / "told");
+  EXPECT_GT(read_file(folder / "said").size(), 1U);
+  EXPECT_THAT(read_file(folder / "told"), HasSubstr("32 of 32 tokens"));
+  EXPECT_NE(run("nothing.txt"), 0);
+  EXPECT_THAT(read_file(folder / "told"), HasSubstr("nothing.txt cannot be read"));
 }
 
 TEST(ServeProgram, MistakesAreKnownBeforeTheModelIsRead) {

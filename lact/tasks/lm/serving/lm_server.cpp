@@ -1,5 +1,7 @@
 #include "lact/tasks/lm/serving/lm_server.h"
 
+#include <ATen/ATen.h>
+
 #include <chrono>
 #include <iostream>
 #include <thread>
@@ -40,7 +42,8 @@ bool is_memory_file(const serve::HttpRequest& request) {
 }
 
 /// A memory file has the size of the model's state, whatever was read, and some more for names and shapes.
-size_t longest_memory_file(const Loaded& lm) {
+size_t longest_memory_file_of(const Loaded& lm) {
+  const at::NoGradGuard no_grad;
   const auto state = lm.model->initial_state(1);
   const auto& config = lm.model->config();
   const size_t rows = size_t(config.chunk_size + config.window_size) * size_t(config.num_layers);
@@ -54,7 +57,9 @@ size_t longest_memory_file(const Loaded& lm) {
 std::string_view chat_page() { return {reinterpret_cast<const char*>(kChatPage), sizeof(kChatPage)}; }
 
 LmServer::LmServer(Loaded lm, std::optional<Loaded> draft, const ServingOptions& options)
-    : keys_(keys_of(options)), parts_(std::move(lm), std::move(draft), options) {
+    : keys_(keys_of(options)),
+      longest_memory_file_(longest_memory_file_of(lm)),
+      parts_(std::move(lm), std::move(draft), options) {
   routes_.add(generation_routes(parts_));
   routes_.add(token_routes(parts_));
   routes_.add(status_routes(parts_));
@@ -94,7 +99,7 @@ std::optional<serve::HttpResponse> LmServer::refusal(const serve::HttpRequest& h
 
 size_t LmServer::body_limit(const serve::HttpRequest& head) const {
   const auto usual = size_t(parts_.options.body_mib) << 20;
-  return is_memory_file(head) ? std::max(usual, longest_memory_file(parts_.lm)) : usual;
+  return is_memory_file(head) ? std::max(usual, longest_memory_file_) : usual;
 }
 
 /// What is quick is answered here, so that it never waits for what is not.

@@ -30,6 +30,7 @@ class LmServer {
   size_t body_limit(const serve::HttpRequest& head) const;
 
   const ApiKeys keys_;
+  const size_t longest_memory_file_;  ///< bytes
   ServingParts parts_;
   Routes routes_;
   std::optional<serve::HttpServer> server_;  // its thread uses everything above
