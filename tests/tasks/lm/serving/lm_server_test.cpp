@@ -21,7 +21,7 @@ using testing::TinyLmFolder;
 
 const std::string kPrompt = "It was a dark and stormy night in the chunk.";
 
-json greedy(const std::string& prompt, int tokens = 12) {
+json greedy_body(const std::string& prompt, int tokens = 12) {
   return {{"prompt", prompt}, {"max_tokens", tokens}, {"temperature", 0}, {"ignore_eos", true}};
 }
 
@@ -41,9 +41,9 @@ TEST(LmServer, WritesWhatASessionWritesInEveryDialect) {
   options.sampling.temperature = 0;
   options.ignore_end = true;
   const auto expected = session.write(kPrompt, options);
-  EXPECT_EQ(tokens_of(served, greedy(kPrompt)), json(expected.tokens));
-  const auto native = served.client().post("/completion", greedy(kPrompt)).json();
-  const auto plain = served.client().post("/v1/completions", greedy(kPrompt)).json();
+  EXPECT_EQ(tokens_of(served, greedy_body(kPrompt)), json(expected.tokens));
+  const auto native = served.client().post("/completion", greedy_body(kPrompt)).json();
+  const auto plain = served.client().post("/v1/completions", greedy_body(kPrompt)).json();
   EXPECT_EQ(plain["choices"][0]["text"], native["content"]);
   EXPECT_EQ(plain["choices"][0]["finish_reason"], "length");
   EXPECT_EQ(plain["object"], "text_completion");
@@ -53,19 +53,19 @@ TEST(LmServer, WritesWhatASessionWritesInEveryDialect) {
   const json messages = json::array({{{"role", "user"}, {"content", "Who?"}}});
   const auto prompt = served.client().post("/apply-template", {{"messages", messages}}).json()["prompt"];
   EXPECT_EQ(prompt, "User: Who?\nAssistant:");
-  json chat = greedy("");
+  json chat = greedy_body("");
   chat.erase("prompt");
   chat["messages"] = messages;
   const auto said = served.client().post("/v1/chat/completions", chat).json();
   EXPECT_EQ(said["object"], "chat.completion");
   EXPECT_EQ(said["choices"][0]["message"]["role"], "assistant");
   EXPECT_EQ(said["choices"][0]["message"]["content"],
-            served.client().post("/completion", greedy(prompt)).json()["content"]);
+            served.client().post("/completion", greedy_body(prompt)).json()["content"]);
 }
 
 TEST(LmServer, AStreamBringsTheSameTextInPieces) {
   ServedLm served;
-  json body = greedy(kPrompt, 40);
+  json body = greedy_body(kPrompt, 40);
   const auto whole = served.client().post("/v1/completions", body).json();
   body["stream"] = true;
   body["stream_options"] = {{"include_usage", true}};
@@ -85,7 +85,7 @@ TEST(LmServer, AStreamBringsTheSameTextInPieces) {
   EXPECT_GT(pieces, 10);
   EXPECT_GT(progress, 0);
   EXPECT_EQ(answer.events().back()["usage"]["completion_tokens"], 40);
-  json native = greedy(kPrompt, 40);
+  json native = greedy_body(kPrompt, 40);
   native["stream"] = true;
   const auto events = served.client().post("/completion", native).events();
   text.clear();
@@ -127,7 +127,7 @@ TEST(LmServer, CachedTokensAreThoseThatWereNotReadAgain) {
   ServedLm served;
   const auto usage = [&](const std::string& prompt) {
     const int64_t before = served.server().engine().status().prompt_tokens;
-    const auto answer = served.client().post("/v1/completions", greedy(prompt)).json();
+    const auto answer = served.client().post("/v1/completions", greedy_body(prompt)).json();
     const int64_t cached = answer["usage"]["prompt_tokens_details"]["cached_tokens"];
     EXPECT_EQ(answer["usage"]["prompt_tokens"], prompt.size());
     EXPECT_EQ(served.server().engine().status().prompt_tokens - before, int64_t(prompt.size()) - cached);
@@ -139,14 +139,14 @@ TEST(LmServer, CachedTokensAreThoseThatWereNotReadAgain) {
   EXPECT_GE(warm.first, int64_t(kPrompt.size()) - 16) << "no more than the unfinished chunk is read again";
   EXPECT_EQ(warm.second, cold.second);
   EXPECT_GE(longer.first, 32);
-  json uncached = greedy(kPrompt);
+  json uncached = greedy_body(kPrompt);
   uncached["cache_prompt"] = false;
   EXPECT_EQ(served.client().post("/completion", uncached).json()["timings"]["cache_n"], 0);
 }
 
 TEST(LmServer, ProbabilitiesAreThoseOfTheModel) {
   ServedLm served;
-  json body = greedy(kPrompt, 5);
+  json body = greedy_body(kPrompt, 5);
   body["n_probs"] = 256;
   EXPECT_THAT(served.client().post("/completion", body).sentence(), HasSubstr("n_probs is 256"));
   body["n_probs"] = 4;
@@ -168,13 +168,13 @@ TEST(LmServer, ProbabilitiesAreThoseOfTheModel) {
 
 TEST(LmServer, AStopWordEndsTheTextBeforeIt) {
   ServedLm served;
-  const std::string text = served.client().post("/completion", greedy(kPrompt, 60)).json()["content"];
+  const std::string text = served.client().post("/completion", greedy_body(kPrompt, 60)).json()["content"];
   // A letter, since half of what this model writes is no text; not among the first.
   const auto is_letter = [&](char c) { return c > ' ' && c < 127 && text.find(c) > 8; };
   const auto found = std::find_if(text.begin(), text.end(), is_letter);
   ASSERT_NE(found, text.end());
   const std::string stop(1, *found);
-  json body = greedy(kPrompt, 60);
+  json body = greedy_body(kPrompt, 60);
   body["stop"] = json::array({"never this", stop});
   const auto stopped = served.client().post("/completion", body).json();
   EXPECT_EQ(stopped["content"], text.substr(0, text.find(stop)));
@@ -214,7 +214,7 @@ TEST(LmServer, TellsOfItself) {
   EXPECT_EQ(props["total_slots"], 8);
   EXPECT_EQ(props["memory"]["key_value_bytes_per_token"], 2 * 2 * 16 * 4);
   EXPECT_EQ(client.get("/slots").json().size(), 8U);
-  client.post("/completion", greedy(kPrompt));
+  client.post("/completion", greedy_body(kPrompt));
   const std::string metrics = client.get("/metrics").body;
   for (const char* line : {"# TYPE lact:prompt_tokens_total counter", "lact:tokens_predicted_total 12\n",
                            "lact:requests_processing 0\n", "lact:n_decode_total 12\n"}) {
@@ -264,9 +264,9 @@ TEST(LmServer, OnlyWhoHasAKeyIsAnswered) {
     EXPECT_EQ(served.client("three").get(path).status, 401) << path;
     EXPECT_EQ(served.client("two").get(path).status, 200) << path;
   }
-  const auto refused = served.client().post("/completion", greedy("a"));
+  const auto refused = served.client().post("/completion", greedy_body("a"));
   EXPECT_EQ(refused.json()["error"]["type"], "authentication_error");
-  EXPECT_EQ(served.client("one").post("/completion", greedy("a")).status, 200);
+  EXPECT_EQ(served.client("one").post("/completion", greedy_body("a")).status, 200);
 }
 
 }  // namespace
