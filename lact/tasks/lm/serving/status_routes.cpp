@@ -50,7 +50,6 @@ serve::HttpResponse slots_list(ServingParts& parts) {
   const EngineStatus status = parts.engine.status();
   for (size_t i = 0; i < status.slots.size(); ++i) {
     const SlotStatus& slot = status.slots[i];
-    const TextState kept = parts.engine.slot_state(int64_t(i));
     list.push_back({{"id", i},
                     {"id_task", slot.busy ? ApiJson(slot.ticket) : ApiJson(-1)},
                     {"is_processing", slot.busy},
@@ -58,10 +57,8 @@ serve::HttpResponse slots_list(ServingParts& parts) {
                     {"n_prompt_tokens_processed", slot.prompt_read},
                     {"n_prompt_tokens_cache", slot.cached_tokens},
                     {"next_token", {{"n_decoded", slot.written}}},
-                    {"position", slot.busy ? slot.position
-                                 : kept    ? kept->position()
-                                           : 0},
-                    {"state_bytes", kept ? kept->bytes() : 0}});
+                    {"position", slot.busy ? slot.position : slot.kept_tokens},
+                    {"state_bytes", slot.kept_bytes}});
   }
   return json_response(list);
 }
