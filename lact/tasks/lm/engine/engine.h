@@ -87,6 +87,7 @@ struct SlotStatus {
   bool busy = false;
   uint64_t ticket = 0;
   int64_t prompt_tokens = 0, prompt_read = 0, cached_tokens = 0, written = 0, position = 0;
+  int64_t kept_tokens = 0, kept_bytes = 0;  ///< of the state that its last text left to the store
 };
 
 struct EngineStatus {

@@ -78,7 +78,7 @@ TextState Engine::Loop::slot_state(int64_t slot) {
   std::string id;
   {
     const std::lock_guard lock(mutex_);
-    id = slots_[size_t(slot)].state;
+    id = slots_[size_t(slot)].kept;
   }
   return store_.get(id);
 }
@@ -93,9 +93,26 @@ void Engine::Loop::set_slot_state(int64_t slot, const TextState& state) {
   std::string old;
   {
     const std::lock_guard lock(mutex_);
-    old = std::exchange(slots_[size_t(slot)].state, state ? state->id : "");
+    Slot& place = slots_[size_t(slot)];
+    old = place.kept;
+    place.keep(state);
+    status_.slots[size_t(slot)].kept_tokens = place.kept_tokens;
+    status_.slots[size_t(slot)].kept_bytes = place.kept_bytes;
   }
   if (!state) store_.forget(old);
+}
+
+void Engine::Loop::Slot::keep(const TextState& state) {
+  kept = state ? state->id : "";
+  kept_tokens = state ? state->position() : 0;
+  kept_bytes = state ? state->bytes() : 0;
+}
+
+SlotStatus Engine::Loop::Slot::status() const {
+  SlotStatus status = text ? text->status() : SlotStatus();
+  status.kept_tokens = kept_tokens;
+  status.kept_bytes = kept_bytes;
+  return status;
 }
 
 void Engine::Loop::run() {
@@ -194,8 +211,8 @@ void Engine::Loop::end(RunningText& text, TextOutcome::Reason reason, const std:
   const bool kept = outcome.state && ended->uses_store() && store_.put(outcome.state);
   {
     const std::lock_guard lock(mutex_);
-    slot->state = kept ? outcome.state->id : "";
-    status_.slots[size_t(slot - slots_.begin())] = {};
+    slot->keep(kept ? outcome.state : nullptr);
+    status_.slots[size_t(slot - slots_.begin())] = slot->status();
     status_.draft_tokens += outcome.draft_tokens;
     status_.draft_accepted += outcome.draft_accepted;
     ++status_.texts_finished;
@@ -205,9 +222,7 @@ void Engine::Loop::end(RunningText& text, TextOutcome::Reason reason, const std:
 
 void Engine::Loop::publish() {
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    status_.slots[i] = slots_[i].text ? slots_[i].text->status() : SlotStatus();
-  }
+  for (size_t i = 0; i < slots_.size(); ++i) status_.slots[i] = slots_[i].status();
   status_.waiting = int64_t(waiting_.size());
 }
 

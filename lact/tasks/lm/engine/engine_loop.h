@@ -34,7 +34,12 @@ class Engine::Loop {
   };
   struct Slot {
     std::unique_ptr<RunningText> text;  ///< of the thread alone
-    std::string state;                  ///< id of what the last text left to the store; under the mutex
+    // What the last text left to the store; under the mutex.
+    std::string kept;
+    int64_t kept_tokens = 0, kept_bytes = 0;
+
+    void keep(const TextState& state);  ///< null: nothing
+    SlotStatus status() const;
   };
 
   void run();

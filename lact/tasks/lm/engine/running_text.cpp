@@ -155,13 +155,13 @@ std::optional<models::StreamPiece> RunningText::next_piece() {
 void RunningText::was_read(const models::StreamPiece& piece) { rows_ = piece.hidden; }
 
 SlotStatus RunningText::status() const {
-  return {true,
-          ticket_,
-          outcome_.prompt_tokens,
-          read_,
-          outcome_.cached_tokens,
-          outcome_.written_tokens,
-          stream_ ? stream_->position() : 0};
+  SlotStatus status = {.busy = true, .ticket = ticket_};
+  status.prompt_tokens = outcome_.prompt_tokens;
+  status.prompt_read = read_;
+  status.cached_tokens = outcome_.cached_tokens;
+  status.written = outcome_.written_tokens;
+  status.position = stream_ ? stream_->position() : 0;
+  return status;
 }
 
 TextOutcome RunningText::close(TextOutcome::Reason reason, const std::string& error) {

@@ -57,7 +57,8 @@ serve::HttpResponse slots_list(ServingParts& parts) {
                     {"n_prompt_tokens_processed", slot.prompt_read},
                     {"n_prompt_tokens_cache", slot.cached_tokens},
                     {"next_token", {{"n_decoded", slot.written}}},
-                    {"position", slot.position}});
+                    {"position", slot.busy ? slot.position : slot.kept_tokens},
+                    {"state_bytes", slot.kept_bytes}});
   }
   return json_response(list);
 }

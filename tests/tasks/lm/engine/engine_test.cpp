@@ -232,8 +232,11 @@ TEST(Engine, AWishedSlotIsWaitedForAndKeepsItsState) {
   EXPECT_EQ(wish->outcome.slot, 1);
   EXPECT_EQ(engine.slot_state(1)->id, wish->outcome.state->id);
   EXPECT_EQ(engine.slot_state(0)->position(), 3);
+  EXPECT_EQ(engine.status().slots[0].kept_tokens, 3);
+  EXPECT_EQ(engine.status().slots[0].kept_bytes, engine.slot_state(0)->bytes());
   engine.set_slot_state(1, nullptr);
   EXPECT_FALSE(engine.slot_state(1));
+  EXPECT_EQ(engine.status().slots[1].kept_tokens, 0);
   EXPECT_EQ(run_text(engine, {.prompt = {2, 3}, .options = greedy(1)})->outcome.cached_tokens, 0);
   engine.set_slot_state(1, wish->outcome.state);
   EXPECT_GT(run_text(engine, {.prompt = {2, 3, 9}, .options = greedy(1)})->outcome.cached_tokens, 0);
