@@ -52,7 +52,6 @@ StreamedText ServeClient::stream(options::Json body, std::optional<int64_t> leav
   boost::beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(size_t{1} << 30);
-  parser.eager(true);
   StreamedText text;
   size_t looked_at = 0;
   while (!parser.is_done()) {

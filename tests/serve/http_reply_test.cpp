@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -153,7 +155,7 @@ TEST(HttpReply, WhoSendsTwoRequestsAtOnceGetsTwoAnswers) {
 TEST(HttpReply, AClientThatLeavesIsNoticedBeforeAndDuringTheAnswer) {
   PatientServer server;
   for (const bool begun : {false, true}) {
-    std::optional<PlainConnection> client(server.port());
+    auto client = std::make_unique<PlainConnection>(server.port());
     client->send(post("/", "x"));
     const HttpReply reply = server.take().second;
     std::atomic<int> calls = 0;
@@ -177,7 +179,7 @@ TEST(HttpReply, AClientThatLeavesIsNoticedBeforeAndDuringTheAnswer) {
 
 TEST(HttpReply, AnAnswerThatEndedIsNotLeft) {
   PatientServer server;
-  std::optional<PlainConnection> client(server.port());
+  auto client = std::make_unique<PlainConnection>(server.port());
   client->send(post("/", "x"));
   const HttpReply reply = server.take().second;
   std::atomic<bool> called = false;
