@@ -21,6 +21,12 @@ struct TextMemory {
   TextMemory clone() const;
   /// Of its tensors, those of `boundary` included. What it shares with others counts in full.
   int64_t bytes() const;
+
+  /// Whether its tensors take just their bytes, in memory. A stream's buffers have room for the tokens to
+  /// come, and what was loaded lies in a file until it is read.
+  bool is_compact() const;
+  /// A clone that is: to be kept, and continued later without delay.
+  TextMemory compact() const;
 };
 
 /// Bytes that the tensors of a state take.

@@ -47,7 +47,7 @@ bool StateStore::put(const TextState& state) {
   auto entry = find(state->id);
   if (entry == entries_.end()) entry = add({state->id, state->memory.history, state->position(), nullptr});
   entries_.splice(entries_.begin(), entries_, entry);
-  if (!entry->state) hold(*entry, state);
+  if (!entry->state) hold(*entry, compacted(state));
   make_room();
   return true;
 }
@@ -72,12 +72,12 @@ TextState StateStore::longest_prefix(std::span<const int64_t> tokens) {
 TextState StateStore::use(Entries::iterator entry) {
   entries_.splice(entries_.begin(), entries_, entry);
   if (!entry->state) {
-    TextState read = files_.read(entry->id);
+    const TextState read = files_.read(entry->id);
     if (!read) {
       erase(entry);
       return nullptr;
     }
-    hold(*entry, std::move(read));
+    hold(*entry, compacted(read));
   }
   const TextState state = entry->state;
   make_room();

@@ -17,6 +17,11 @@ models::LmStream stream_from(const TextState& state, const Loaded& lm) {
   return {lm.model, state->memory.clone()};
 }
 
+TextState compacted(const TextState& state) {
+  if (state->memory.is_compact()) return state;
+  return std::make_shared<const Snapshot>(Snapshot{state->id, state->memory.compact(), state->model});
+}
+
 void save_text_state(const std::string& path, const TextState& state, const Loaded& lm) {
   LACT_CHECK(state != nullptr, "{}: there is nothing to remember, nothing was read", path);
   models::LmStream stream = stream_from(state, lm);

@@ -31,6 +31,9 @@ TextState snapshot(const models::LmStream& stream, const Loaded& lm);
 /// A stream that continues from it, or begins a text if there is none.
 models::LmStream stream_from(const TextState& state, const Loaded& lm);
 
+/// The same, to be kept (TextMemory::is_compact); itself if it is that already.
+TextState compacted(const TextState& state);
+
 /// A memory file, as `lact lm generate --memory` and Session read and write them.
 void save_text_state(const std::string& path, const TextState& state, const Loaded& lm);
 TextState load_text_state(const std::string& path, const Loaded& lm);

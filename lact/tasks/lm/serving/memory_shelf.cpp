@@ -148,7 +148,7 @@ MemoryInfo MemoryShelf::put(const std::string& name, const TextState& state, boo
   }
   Entry entry;
   entry.info = {name, state->position(), bytes, seconds_since_1970(), true, on_disk};
-  entry.state = state;
+  entry.state = compacted(state);
   entry.used = ++clock_;
   if (on_disk) save_text_state(path_of(name), state, lm_);
   entries_[name] = entry;
@@ -180,7 +180,7 @@ TextState MemoryShelf::get(const std::string& name) {
   Entry& entry = entry_of(name);
   entry.used = ++clock_;
   if (!entry.state) {
-    entry.state = load_text_state(path_of(name), lm_);
+    entry.state = compacted(load_text_state(path_of(name), lm_));
     entry.info.bytes = entry.state->bytes();
     const TextState state = entry.state;
     make_room(name);

@@ -93,6 +93,22 @@ TEST(StateStore, TheLeastRecentlyUsedGoFirst) {
   EXPECT_EQ(small.status().in_memory, 0);
 }
 
+TEST(StateStore, WhatItKeepsTakesJustTheMemoryThatItCounts) {
+  const TemporaryFolder folder;
+  const Loaded lm = loaded_lm(tiny_lm());
+  const Tokens text = random_tokens(11);
+  const StateStoreOptions options = {.store_ram_bytes = 1 << 26, .store_folder = folder / "states"};
+  {
+    StateStore store(lm, options);
+    models::LmStream stream(lm.model);
+    for (const int64_t token : text) stream.read({&token, 1});
+    store.put(snapshot(stream, lm));
+    EXPECT_TRUE(store.longest_prefix(text)->memory.is_compact());
+  }
+  StateStore again(lm, options);
+  EXPECT_TRUE(again.longest_prefix(text)->memory.is_compact());
+}
+
 TEST(StateStore, StatesSurviveARestartOnDisk) {
   const TemporaryFolder folder;
   const Loaded lm = loaded_lm(tiny_lm());

@@ -1,5 +1,7 @@
 #include "lact/tasks/lm/engine/text_state.h"
 
+#include <algorithm>
+
 #include "support/engine_texts.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
@@ -32,6 +34,32 @@ TEST(TextState, IsWhatTheStreamWasWhereverThatGoes) {
   EXPECT_TRUE(logits_of(state, lm).equal(expected));
   EXPECT_EQ(state->id, state_after(lm, std::span(tokens).first(11))->id);
   EXPECT_GT(state->bytes(), models::state_bytes(*state->memory.state));
+}
+
+// What streams and files leave behind takes more memory than its numbers, or lies on the disk.
+TEST(TextState, ACompactedOneIsTheSameInItsOwnMemory) {
+  const TemporaryFolder folder;
+  for (const auto& [name, config] : tiny_lms()) {
+    const Loaded lm = loaded_lm(config);
+    const auto tokens = random_tokens(30);
+    models::LmStream stream(lm.model);
+    for (const int64_t token : tokens) stream.read({&token, 1});
+    const TextState state = snapshot(stream, lm);
+    save_text_state(folder / "text.mem", state, lm);
+    for (const TextState& kept : {state, load_text_state(folder / "text.mem", lm)}) {
+      EXPECT_FALSE(kept->memory.is_compact()) << name;
+      const TextState small = compacted(kept);
+      EXPECT_TRUE(small->memory.is_compact()) << name;
+      EXPECT_EQ(compacted(small), small);
+      EXPECT_EQ(small->id, state->id);
+      EXPECT_EQ(small->bytes(), kept->bytes());
+      const int64_t forgotten = std::min<int64_t>(3, forgettable(kept, lm));
+      EXPECT_EQ(forgettable(small, lm), forgettable(kept, lm)) << name;
+      EXPECT_TRUE(logits_of(rolled_back(small, forgotten, lm), lm)
+                      .equal(logits_of(rolled_back(kept, forgotten, lm), lm)))
+          << name;
+    }
+  }
 }
 
 TEST(TextState, SurvivesAFile) {
