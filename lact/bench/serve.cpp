@@ -128,21 +128,27 @@ void bench_load(Session& session, const NamedConfig& named, const tasks::lm::Loa
   for (auto& thread : threads) thread.join();
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() - 0.2;
   const double grown = double(resident_bytes() - memory) / 1e6;
+  const double kept = double(server.engine().store().status().memory_bytes) / 1e6;
 
   Result row = {"serve", fmt::format("{} {} clients", named.name, clients), "", "first token", "f32"};
   row.wrong = load.wrong > 0 || load.failed > 0;
-  row.sizes = {{"clients", clients},        {"requests", load.whole},
-               {"left", load.left},         {"wrong", load.wrong},
-               {"failed", load.failed},     {"tokens_per_second", double(load.tokens) / took},
-               {"memory_growth_mb", grown}, {"p99_seconds", at_share(load.first, 0.99)}};
+  row.sizes = {{"clients", clients},
+               {"requests", load.whole},
+               {"left", load.left},
+               {"wrong", load.wrong},
+               {"failed", load.failed},
+               {"tokens_per_second", double(load.tokens) / took},
+               {"memory_growth_mb", grown},
+               {"store_mb", kept},
+               {"p99_seconds", at_share(load.first, 0.99)}};
   if (row.wrong) {
     log::error("[bench] {} answers were wrong and {} failed: {}", load.wrong, load.failed, load.failure);
     return session.add(row);
   }
   row.seconds = at_share(load.first, 0.5);
-  row.note =
-      fmt::format("p99 {:.3f} s; {} answers, {} left, 0 wrong, {:.0f} tokens/s, memory {:+.0f} MB",
-                  at_share(load.first, 0.99), load.whole, load.left, double(load.tokens) / took, grown);
+  row.note = fmt::format(
+      "p99 {:.3f} s; {} answers, {} left, 0 wrong, {:.0f} tokens/s, memory {:+.0f} MB (store {:.0f})",
+      at_share(load.first, 0.99), load.whole, load.left, double(load.tokens) / took, grown, kept);
   session.add(row);
   row.pass = "next token";
   row.seconds = at_share(load.later, 0.5);
@@ -151,8 +157,8 @@ void bench_load(Session& session, const NamedConfig& named, const tasks::lm::Loa
   session.add(row);
 }
 
-/// The first token after a long prompt: read, known to the store, restored from a slot's file, or of a named
-/// memory.
+/// From the request to the first token after a long prompt: read, known to the store, restored from a slot's
+/// file, or of a named memory. What restoring itself takes is a row of its own.
 void bench_beginnings(Session& session, const NamedConfig& named, const tasks::lm::Loaded& lm,
                       tasks::lm::LmServer& server) {
   Random random(11);
@@ -163,16 +169,15 @@ void bench_beginnings(Session& session, const NamedConfig& named, const tasks::l
   cold["cache_prompt"] = false;
   warm["id_slot"] = 0;
   remembered["prompt"] = options::Json::array();
-  const auto add = [&](const std::string& name, const auto& ask) {
+  const auto add = [&](const std::string& name, const auto& ask, const auto& prepare) {
     Result row = {"serve", fmt::format("{} prompt {}", named.name, prompt), name, "first token", "f32"};
     if (!session.wants(row.shape + " " + name)) return;
     std::vector<double> times;
     int64_t cached = 0;
     for (int i = 0; i < std::max(1, session.options().race.repeats); ++i) {
-      const auto start = std::chrono::steady_clock::now();
+      prepare();
       const StreamedText text = ask();
-      const double total = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      times.push_back(std::max(1e-9, total - text.later_seconds));
+      times.push_back(text.first_seconds);
       row.wrong = row.wrong || text.tokens != question.answer;
       cached = text.cached_tokens;
     }
@@ -184,22 +189,35 @@ void bench_beginnings(Session& session, const NamedConfig& named, const tasks::l
     }
     session.add(row);
   };
-  add("cold", [&] { return client.stream(cold); });
+  const auto nothing = [] {};
+  add(
+      "cold", [&] { return client.stream(cold); }, nothing);
   client.stream(warm);
-  add("warm slot", [&] { return client.stream(warm); });
+  const auto ask_warm = [&] { return client.stream(warm); };
+  add("warm slot", ask_warm, nothing);
   options::Json reading = warm;
   reading["max_tokens"] = 0;
   client.post("/completion", reading);
   client.post("/slots/0?action=save", {{"filename", "slot"}});
-  add("restored slot", [&] {
+  std::vector<double> restoring;
+  add("restored slot", ask_warm, [&] {
     client.post("/slots/0?action=erase", options::Json::object());
+    const auto start = std::chrono::steady_clock::now();
     client.post("/slots/0?action=restore", {{"filename", "slot"}});
-    return client.stream(warm);
+    restoring.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   });
+  if (!restoring.empty()) {
+    Result row = {"serve", fmt::format("{} prompt {}", named.name, prompt), "restored slot", "restore",
+                  "f32"};
+    row.seconds = *std::min_element(restoring.begin(), restoring.end());
+    row.median_seconds = at_share(restoring, 0.5);
+    session.add(row);
+  }
   reading["save_memory"] = "prompt";
   client.post("/completion", reading);
   remembered["memory"] = "prompt";
-  add("memory", [&] { return client.stream(remembered); });
+  add(
+      "memory", [&] { return client.stream(remembered); }, nothing);
 }
 
 }  // namespace
