@@ -118,6 +118,11 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"video_tiny", "visible_clean=65",
                 "visible_clean is 65, expected -1 (all) or 0 to the 64 tokens"}));
 
+TEST(ModelConfigs, ACleanChunkCanBeAnsweredOnlyInTheChannelsThatAreRead) {
+  EXPECT_SENTENCE(resolve_config("video_tiny", {"in_channels=12", "prediction=clean"}),
+                  "a chunk of 12 channels is read and one of 3 is answered");
+}
+
 /// The JSON of a field, by its path; absent if a part on the way is null.
 Json* field_of(Json& config, const std::string& path) {
   Json* at = &config;

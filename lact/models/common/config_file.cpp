@@ -21,7 +21,7 @@ options::Json without_unused(const options::Json& parts, const std::string& mixe
   return used;
 }
 
-/// Without switches of the update rule that earlier versions did not have, where they are off.
+/// Without switches that earlier versions did not have, where they are off.
 void leave_out_unset_switches(options::Json& config) {
   if (!config.is_object()) return;
   if (const auto update = config.find("update"); update != config.end()) {
@@ -30,6 +30,7 @@ void leave_out_unset_switches(options::Json& config) {
       if (update->contains(name) && (*update)[name] == unset[name]) update->erase(name);
     }
   }
+  if (config.value("prediction", "") == "velocity") config.erase("prediction");
   for (auto& item : config.items()) leave_out_unset_switches(item.value());
 }
 

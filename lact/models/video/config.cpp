@@ -83,6 +83,9 @@ void VideoConfig::check() const {
              "[config] frequency_dim is {}, expected an even number: cosines and sines", frequency_dim);
   check_size("in_channels", in_channels);
   check_size("out_channels", out_channels);
+  LACT_CHECK(prediction == FlowPrediction::velocity || in_channels == out_channels,
+             "[config] prediction is clean, but a chunk of {} channels is read and one of {} is answered",
+             in_channels, out_channels);
 
   LACT_CHECK(patch.size() == 3, "[config] patch has {} numbers, expected frames, rows and columns",
              patch.size());

@@ -3,6 +3,9 @@
 // frames.
 #pragma once
 
+#include <array>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lact/mixers/layout.h"
@@ -28,6 +31,14 @@ struct CrossAttentionConfig {
   bool operator==(const CrossAttentionConfig&) const = default;
 };
 
+/// What the last layer answers with: the velocity, as Wan does, or the clean chunk, of which the velocity is
+/// made. Noise fills all numbers of a patch, clean pictures few: a model that is not much wider than its
+/// patches can name the latter and not carry the former ("Back to Basics", 2511.13720).
+enum class FlowPrediction { velocity, clean };
+constexpr std::array<std::pair<FlowPrediction, std::string_view>, 2> enum_names(FlowPrediction) {
+  return {{{FlowPrediction::velocity, "velocity"}, {FlowPrediction::clean, "clean"}}};
+}
+
 struct VideoConfig {
   int64_t model_dim = 1536;
   int64_t num_layers = 30;
@@ -47,6 +58,7 @@ struct VideoConfig {
   int64_t latent_height = 60;
   int64_t latent_width = 104;
   int64_t visible_clean = -1;
+  FlowPrediction prediction = FlowPrediction::velocity;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -74,6 +86,10 @@ struct VideoConfig {
     field("latent_width", latent_width, "columns of a latent frame, unless a clip has others");
     field("visible_clean", visible_clean,
           "tokens of the clean chunk before that a noisy chunk attends to; -1 is all");
+    field(
+        "prediction", prediction,
+        "what the last layer answers with: velocity, or the clean chunk, of which the velocity is made, for "
+        "models that are not much wider than their patches");
   }
   bool operator==(const VideoConfig&) const = default;
 

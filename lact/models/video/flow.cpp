@@ -72,6 +72,10 @@ at::Tensor add_noise(const at::Tensor& clean, const at::Tensor& noise, const at:
 
 at::Tensor velocity_target(const at::Tensor& clean, const at::Tensor& noise) { return noise - clean; }
 
+at::Tensor velocity_towards(const at::Tensor& clean, const at::Tensor& noisy, const at::Tensor& sigma) {
+  return (noisy - clean) / sigma.clamp_min(kLeastSigma);
+}
+
 at::Tensor draw_times(int64_t batch, int64_t repeats, int64_t chunks, uint64_t seed) {
   at::Tensor times = at::empty({batch, repeats, chunks}, at::kFloat);
   Random random(seed);

@@ -63,6 +63,11 @@ at::Tensor add_noise(const at::Tensor& clean, const at::Tensor& noise, const at:
 /// noise - clean
 at::Tensor velocity_target(const at::Tensor& clean, const at::Tensor& noise);
 
+/// The same from what the noise has made of it: (noisy - clean) / sigma. Sigma is taken to be at least
+/// kLeastSigma, below which errors of `clean` would grow without bounds.
+inline constexpr double kLeastSigma = 0.05;
+at::Tensor velocity_towards(const at::Tensor& clean, const at::Tensor& noisy, const at::Tensor& sigma);
+
 /// Uniform times in [0, 1), one for each noisy chunk: [B, repeats, chunks], float32, decided by the seed.
 at::Tensor draw_times(int64_t batch, int64_t repeats, int64_t chunks, uint64_t seed);
 

@@ -8,6 +8,7 @@
 #include "lact/base/profile.h"
 #include "lact/mixers/sharding.h"
 #include "lact/models/common/weights_fit.h"
+#include "lact/models/video/flow.h"
 #include "lact/nn/init.h"
 #include "lact/ops/dispatch/dtypes.h"
 
@@ -106,8 +107,14 @@ at::Tensor VideoModel::decode(const at::Tensor& x, const at::Tensor& time) const
   return head_->forward(normed);
 }
 
-at::Tensor VideoModel::in_place(const at::Tensor& patches, const at::Tensor& latents) const {
-  return nn::unpatchify(patches, latents.size(3), latents.size(4), patch_).to(latents.device());
+at::Tensor VideoModel::velocity(const at::Tensor& patches, const at::Tensor& latents,
+                                const at::Tensor& timesteps) const {
+  const at::Tensor answer =
+      nn::unpatchify(patches, latents.size(3), latents.size(4), patch_).to(latents.device());
+  if (config_.prediction == FlowPrediction::velocity) return answer;
+  const at::Tensor sigma = (timesteps / kTrainingTimesteps).repeat_interleave(config_.chunk_frames, 1);
+  return velocity_towards(answer, latents.to(answer.scalar_type()),
+                          sigma.to(answer.options()).unsqueeze(1).unsqueeze(-1).unsqueeze(-1));
 }
 
 at::Tensor VideoModel::forward(const at::Tensor& latents, const at::Tensor& timesteps, const at::Tensor& text,
@@ -141,7 +148,7 @@ at::Tensor VideoModel::forward(const at::Tensor& latents, const at::Tensor& time
     x = recompute_ == nn::Recompute::blocks ? nn::recompute(run, inputs, {lender_, block}) : run(inputs);
   }
   const at::Tensor answer = decode(x, given.time.embedding);
-  return in_place(layout.sharding ? layout.sharding->put_together(answer) : answer, latents);
+  return velocity(layout.sharding ? layout.sharding->put_together(answer) : answer, latents, timesteps);
 }
 
 std::unique_ptr<VideoState> VideoModel::initial_state(int64_t batch) {
@@ -182,7 +189,7 @@ at::Tensor VideoModel::denoise(const VideoState& state, const at::Tensor& chunk,
     on_loan(blocks_[i],
             [&] { x = blocks_[i]->advance(x, given.time.modulation, given.text, layout, *layer); });
   }
-  return in_place(decode(x, given.time.embedding), chunk);
+  return velocity(decode(x, given.time.embedding), chunk, timestep.unsqueeze(1));
 }
 
 void VideoModel::write(VideoState& state, const at::Tensor& clean_chunk, const at::Tensor& text) {

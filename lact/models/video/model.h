@@ -70,7 +70,9 @@ class VideoModel : public torch::nn::Module {
   /// Tokens of the latents; of those, what this rank holds.
   at::Tensor embed(const at::Tensor& latents, const Sharding* sharding = nullptr) const;
   at::Tensor decode(const at::Tensor& x, const at::Tensor& time) const;  ///< patches of the answer
-  at::Tensor in_place(const at::Tensor& patches, const at::Tensor& latents) const;
+  /// The velocity of latents, of whose parts the time steps are [B, parts], that the patches answer with.
+  at::Tensor velocity(const at::Tensor& patches, const at::Tensor& latents,
+                      const at::Tensor& timesteps) const;
   ChunkGrid grid_of(const at::Tensor& latents) const;
   void check_chunk(const VideoState& state, const at::Tensor& chunk) const;
 

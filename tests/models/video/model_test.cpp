@@ -1,5 +1,8 @@
 #include "lact/models/video/model.h"
 
+#include <algorithm>
+
+#include "lact/models/video/flow.h"
 #include "lact/ops/attention/windows.h"
 #include "support/dependence.h"
 #include "support/errors.h"
@@ -103,6 +106,27 @@ TEST(VideoModel, FreshModelSaysNothing) {
   const VideoConfig config = tiny_video();
   VideoModel model(config);
   EXPECT_EQ(tiny_clip(config, 2, 1, 1).run(model).abs().max().item<double>(), 0);
+}
+
+// The same layers, whose answer is read as the clean chunk: the velocity leads from the noisy chunk there, at
+// the noise level of each part.
+TEST(VideoModel, VelocityOfACleanAnswerLeadsThere) {
+  for (const MixerKind mixer : kVideoMixers) {
+    VideoConfig config = tiny_video(mixer);
+    const auto model = make_precise_video(config);
+    const TinyClip clip = tiny_clip(config, 3, 2, 1, at::kDouble);
+    const at::Tensor answer = clip.run(*model);
+    config.prediction = FlowPrediction::clean;
+    const auto other = make_precise_video(config);
+    const at::Tensor velocity = clip.run(*other);
+    for (int64_t part = 0; part < clip.timesteps.size(1); ++part) {
+      const double sigma = std::max(kLeastSigma, clip.timesteps[0][part].item<double>() / kTrainingTimesteps);
+      const at::Tensor reached =
+          part_of(clip.latents, config, part) - sigma * part_of(velocity, config, part);
+      EXPECT_LT(difference(reached, part_of(answer, config, part)), 1e-12)
+          << options::word_of(mixer) << ", part " << part;
+    }
+  }
 }
 
 TEST(VideoModel, ShortTextsArePaddedWithZeros) {
