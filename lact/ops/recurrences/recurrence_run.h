@@ -1,6 +1,6 @@
 // Runs a recurrence chunk by chunk on a processor. Heads, and where they are too few blocks of value columns,
 // are shared out among the workers. The backward pass keeps the states before as many chunks as take no more
-// memory than float32 tokens do, and makes the others again; what blocks of columns or heads with common keys
+// memory than keys and values do, and makes the others again; what blocks of columns or heads with common keys
 // add to one gradient is summed in one order.
 #pragma once
 
@@ -115,8 +115,9 @@ class RecurrenceRun {
   int64_t chunks() const { return (v_.tokens() + sizes_.rows - 1) / sizes_.rows; }
   /// Chunks from one state that is kept to the next.
   int64_t segment() const {
-    const int64_t tokens = sizes_.rows * 2 * (sizes_.width + block_);  // q, k, v and the output
-    return (state_size() + tokens - 1) / tokens;
+    const int64_t tokens = sizes_.rows * (sizes_.width + block_) * values_.element_size();  // k and v
+    const int64_t state = state_size() * int64_t(sizeof(float));
+    return (state + tokens - 1) / tokens;
   }
   int64_t segments() const { return (chunks() + segment() - 1) / segment(); }
   int64_t state_stride() const { return kernels::round_up_to(block_, 32); }
