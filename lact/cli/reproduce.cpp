@@ -20,6 +20,7 @@
 #include "lact/kernels/isa.h"
 #include "lact/models/presets.h"
 #include "lact/reproduce/record.h"
+#include "lact/reproduce/report.h"
 #include "lact/reproduce/suite.h"
 
 namespace lact::cli {
@@ -34,7 +35,7 @@ struct ReproduceArguments {
   reproduce::Budget budget = reproduce::Budget::two_hours;
   std::vector<std::string> only;
   std::optional<int64_t> seeds, jobs;
-  std::string output = "reproduce", record;
+  std::string output = "reproduce", record, recorded;
   bool list = false, dry_run = false, report_only = false, json = false;
 };
 
@@ -147,6 +148,24 @@ void print_outcome(const reproduce::SuiteOutcome& outcome, const ReproduceArgume
   std::cout << json.dump() << "\n";
 }
 
+/// What was recorded, perhaps piece by piece and on several machines, as one report.
+reproduce::SuiteOutcome recorded_outcome(const ReproduceArguments& arguments,
+                                         const std::vector<Experiment>& all) {
+  std::vector<std::string> ids;
+  for (const auto& experiment : all) ids.push_back(experiment.id);
+  reproduce::SuiteOutcome outcome;
+  outcome.report = reproduce::read_records(arguments.recorded, ids);
+  for (const auto& section : outcome.report.sections)
+    outcome.experiments.push_back({.id = section.id,
+                                   .title = section.title,
+                                   .done = int64_t(section.commands.size()),
+                                   .total = int64_t(section.commands.size()),
+                                   .failure = {},
+                                   .section = section});
+  reproduce::write_report(outcome.report, arguments.output);
+  return outcome;
+}
+
 int run(const ReproduceArguments& arguments) {
   const bool smoke = arguments.budget == reproduce::Budget::smoke;
   const reproduce::Plan plan = {.budget = arguments.budget, .seeds = arguments.seeds.value_or(smoke ? 1 : 3)};
@@ -154,6 +173,10 @@ int run(const ReproduceArguments& arguments) {
   const std::vector<Experiment> wanted = chosen(all, arguments.only);
   if (arguments.list) {
     print_list(wanted, arguments.json);
+    return 0;
+  }
+  if (!arguments.recorded.empty()) {
+    print_outcome(recorded_outcome(arguments, all), arguments);
     return 0;
   }
   reproduce::Suite suite(wanted, all, suite_options(arguments, plan));
@@ -188,7 +211,8 @@ void add_reproduce(CLI::App& program, int& exit_code) {
       "Example: lact reproduce --list\n"
       "         lact reproduce --budget smoke -o out\n"
       "         lact reproduce --budget 8h --only fig1a,fig5 --seeds 3 -o out\n"
-      "         lact reproduce --budget 8h -o out --report-only --record docs/results/reproduce");
+      "         lact reproduce --budget 8h -o out --report-only --record docs/results/reproduce\n"
+      "         lact reproduce --recorded docs/results/reproduce -o out");
   verb->add_option_function<std::string>(
           "--budget",
           [arguments](const std::string& word) { options::read(Json(word), arguments->budget, "--budget"); },
@@ -212,8 +236,14 @@ void add_reproduce(CLI::App& program, int& exit_code) {
   verb->add_flag("--list", arguments->list, "List the experiments");
   auto* dry_run =
       verb->add_flag("--dry-run", arguments->dry_run, "Print all commands and the time they would take");
-  verb->add_flag("--report-only", arguments->report_only, "Make the report of what is there, and run nothing")
-      ->excludes(dry_run);
+  auto* report_only = verb->add_flag("--report-only", arguments->report_only,
+                                     "Make the report of what is there, and run nothing")
+                          ->excludes(dry_run);
+  verb->add_option("--recorded", arguments->recorded,
+                   "Make the report of all that --record has left in this folder, at whatever time and on "
+                   "whatever machine, and run nothing")
+      ->excludes(dry_run)
+      ->excludes(report_only);
   verb->add_flag("--json", arguments->json, "Print for a program to read");
   verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

@@ -1,5 +1,6 @@
 #include "lact/reproduce/record.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -8,6 +9,8 @@
 #include "lact/base/json_text.h"
 #include "lact/io/atomic_file.h"
 #include "lact/io/regular_file.h"
+#include "lact/reproduce/report.h"
+#include "lact/reproduce/report_parts.h"
 
 namespace lact::reproduce {
 
@@ -42,6 +45,25 @@ Json step_json(const Results& results, const std::string& id) {
     if (printed) json["printed"] = std::move(*printed);
   }
   return json;
+}
+
+/// Of one section, with where and how it ran; its pictures stay where it was.
+Report read_record(const std::string& path) {
+  Json json = options::read_json_file(path);
+  try {
+    LACT_CHECK(json.is_object() && json.contains("section"), "it has no field section");
+    json["sections"] = Json::array({std::move(json["section"])});
+    json.erase("section");
+    json.erase("steps");
+    Report report = parse_report(json);
+    Section& section = report.sections.front();
+    section.notes.push_back("Ran with: " + circumstances(report) + ".");
+    if (!section.pictures.empty()) section.notes.push_back("Its pictures are not part of the record.");
+    section.pictures.clear();
+    return report;
+  } catch (const Error& error) {
+    fail("{}: {}", path, error.what());
+  }
 }
 
 }  // namespace
@@ -94,6 +116,37 @@ void write_record(const Suite& suite, const SuiteOutcome& outcome, const std::st
     const std::string path = (fs::path(folder) / (experiment.id + ".json")).string();
     io::write_file_atomically(path, [&](io::FileWriter& out) { out.write(text); });
   }
+}
+
+Report read_records(const std::string& folder, const std::vector<std::string>& ids) {
+  LACT_CHECK(fs::is_directory(folder), "{}: there is no such folder, expected one that --record has left",
+             folder);
+  std::vector<std::pair<size_t, std::string>> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    const auto place = std::find(ids.begin(), ids.end(), entry.path().stem().string());
+    files.emplace_back(place - ids.begin(), entry.path().string());
+  }
+  LACT_CHECK(!files.empty(), "{}: nothing is recorded there, expected files such as {}.json", folder,
+             ids.empty() ? "fig5" : ids.front());
+  std::sort(files.begin(), files.end());
+
+  Report report;
+  for (const auto& [place, path] : files) {
+    Report one = read_record(path);
+    const bool first = report.sections.empty();
+    const auto agree = [&](std::string& field, const std::string& other) {
+      if (first) field = other;
+      if (field != other) field.clear();
+    };
+    agree(report.budget, one.budget);
+    agree(report.machine, one.machine);
+    agree(report.version, one.version);
+    report.date = std::max(report.date, one.date);
+    report.seeds = first ? one.seeds : std::min(report.seeds, one.seeds);
+    report.sections.push_back(std::move(one.sections.front()));
+  }
+  return report;
 }
 
 }  // namespace lact::reproduce

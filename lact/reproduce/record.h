@@ -13,6 +13,11 @@ namespace lact::reproduce {
 /// and the curves of the loss and of validation. Numbers keep 6 digits; long curves are thinned out.
 void write_record(const Suite& suite, const SuiteOutcome& outcome, const std::string& folder);
 
+/// The report of all that was recorded in a folder, at whatever time and on whatever machine; each section
+/// says which. Sections are in the order of `ids`, others behind them. Throws a sentence that names the file
+/// and field where one is broken, and where there is none.
+Report read_records(const std::string& folder, const std::vector<std::string>& ids);
+
 /// Means over equal stretches, at their last steps, so that at most `most` values are left.
 eval::Curve thinned(const eval::Curve& curve, size_t most);
 

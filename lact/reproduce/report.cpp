@@ -118,21 +118,30 @@ void write_report(const Report& report, const std::string& folder) {
   write_report_file(folder + "/report.html", report_page(kept, folder));
 }
 
-Report read_report(const std::string& path) {
-  options::Json json = options::read_json_file(path);
+Report parse_report(options::Json json) {
+  LACT_CHECK(json.is_object() && json.contains("sections"), "it has no field sections");
+  restore_missing_values(json);
   Report report;
   try {
-    LACT_CHECK(json.is_object() && json.contains("sections"), "it has no field sections");
-    restore_missing_values(json);
     options::read(json, report);
-    check_sections(report);
-    find_pictures(report, std::filesystem::path(path).parent_path());
   } catch (const Error& error) {
     const std::string sentence = error.what();
     const std::string_view prefix = "[options] ";
-    fail("{}: {}", path, sentence.starts_with(prefix) ? sentence.substr(prefix.size()) : sentence);
+    fail("{}", sentence.starts_with(prefix) ? sentence.substr(prefix.size()) : sentence);
   }
+  check_sections(report);
   return report;
+}
+
+Report read_report(const std::string& path) {
+  const options::Json json = options::read_json_file(path);
+  try {
+    Report report = parse_report(json);
+    find_pictures(report, std::filesystem::path(path).parent_path());
+    return report;
+  } catch (const Error& error) {
+    fail("{}: {}", path, error.what());
+  }
 }
 
 }  // namespace lact::reproduce

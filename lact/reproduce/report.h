@@ -13,8 +13,12 @@ namespace lact::reproduce {
 /// Throws a sentence naming the field where a section does not fit together (check_section).
 void write_report(const Report& report, const std::string& folder);
 
-/// Reads a report.json: what is broken or missing is a sentence that names file and field. Values that are
-/// null are NaN. Pictures get the place that they have beside the file.
+/// A report of its JSON: what is broken or missing is a sentence that names the field. Values that are null
+/// are NaN.
+Report parse_report(options::Json json);
+
+/// Reads a report.json: what is broken or missing is a sentence that names file and field. Pictures get the
+/// place that they have beside the file.
 Report read_report(const std::string& path);
 
 }  // namespace lact::reproduce

@@ -57,6 +57,8 @@ TEST_F(ReproduceProgram, MistakesAreOneSentence) {
   expect_mistake("reproduce --seeds 0" + output(), "--seeds");
   expect_mistake("reproduce --dry-run --report-only" + output(), "--report-only");
   expect_mistake("reproduce --report-only" + output("none"), "none: there is no such folder");
+  expect_mistake("reproduce --recorded '" + folder_ / "none" + "'" + output(),
+                 "none: there is no such folder");
   write_file(folder_ / "file", "");
   expect_mistake("reproduce" + output("file"), "is not a folder");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
@@ -133,6 +135,12 @@ TEST_F(ReproduceProgram, SmokeYieldsEverySectionAndASecondRunDoesNothingAnew) {
   }
   for (const std::string name : {"report.html", "report.md", "report.json"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / "out/" + name)) << name;
+  const options::Json recorded =
+      json_of("reproduce --json --recorded '" + folder_ / "record" + "'" + output("again"));
+  ASSERT_EQ(recorded["report"]["sections"].size(), list.size());
+  for (size_t i = 0; i < list.size(); ++i)
+    EXPECT_EQ(recorded["report"]["sections"][i]["findings"], first["report"]["sections"][i]["findings"]);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "again/report.html"));
   const options::Json second = json_of(command);
   EXPECT_EQ(second["ran"], 0);
   EXPECT_EQ(second["cached"], first["ran"]);

@@ -392,17 +392,5 @@ TEST_F(SuiteOfScripts, TheRecordHoldsWhatStandsBehindASection) {
   EXPECT_THAT(json["steps"][1]["command"].get<std::string>(), HasSubstr("print 3.14159265358979"));
 }
 
-TEST(RecordOfCurves, LongCurvesBecomeMeans) {
-  eval::Curve curve;
-  for (int i = 1; i <= 10; ++i) {
-    curve.step.push_back(i);
-    curve.value.push_back(i);
-  }
-  const eval::Curve kept = thinned(curve, 5);
-  EXPECT_THAT(kept.step, ElementsAre(2, 4, 6, 8, 10));
-  EXPECT_THAT(kept.value, ElementsAre(1.5, 3.5, 5.5, 7.5, 9.5));
-  EXPECT_EQ(thinned(curve, 10).value, curve.value);
-}
-
 }  // namespace
 }  // namespace lact::reproduce

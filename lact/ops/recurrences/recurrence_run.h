@@ -1,7 +1,7 @@
 // Runs a recurrence chunk by chunk on a processor. Heads, and where they are too few blocks of value columns,
 // are shared out among the workers. The backward pass keeps the states before as many chunks as take no more
-// memory than keys and values do, and makes the others again; what blocks of columns or heads with common keys
-// add to one gradient is summed in one order.
+// memory than keys and values do, and makes the others again; what blocks of columns or heads with common
+// keys add to one gradient is summed in one order.
 #pragma once
 
 #include <torch/autograd.h>
