@@ -9,6 +9,7 @@
 #include "lact/io/image.h"
 #include "lact/io/safetensors.h"
 #include "lact/models/video/state_file.h"
+#include "lact/tasks/video/load.h"
 #include "support/program.h"
 #include "support/tiny_video_folder.h"
 
@@ -191,6 +192,18 @@ TEST_F(VideoProgram, AnExportedModelIsSmallerAndMakesVideos) {
   fs::remove_all(path("model/text"));
   expect_mistake("video export " + quoted("model") + " -o " + quoted("half"), "the text encoder is missing");
   EXPECT_FALSE(fs::exists(path("half")));
+}
+
+TEST_F(VideoProgram, WithoutAModelTheShippedWeightsMakeFrames) {
+  const Outcome outcome = run_program(
+      "--threads 1 video generate --prompt 'a star' --chunks 1 --steps 2 --json -o " + quoted("frames"));
+  if (tasks::video::shipped_weights().empty()) {
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("no weights come with this build (weights/video was not found)"));
+  } else {
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_GT(frames("frames").numel(), 0);
+  }
 }
 
 TEST_F(VideoProgram, MistakesAreSentences) {
