@@ -3,12 +3,12 @@
 #include <ATen/ATen.h>
 
 #include "lact/base/profile.h"
-#include "lact/train/adamw.h"
+#include "lact/train/optimizer.h"
 
 namespace lact::bench {
 
 OptimizerStep::OptimizerStep(torch::nn::Module& model)
-    : optimizer_(std::make_shared<train::AdamW>(model, train::AdamWOptions{})) {}
+    : optimizer_(std::make_shared<train::Optimizer>(model, train::OptimizerOptions{})) {}
 
 void OptimizerStep::operator()(const std::function<at::Tensor()>& loss) const {
   constexpr double kRate = 1e-4, kClip = 1;

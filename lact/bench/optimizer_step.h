@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace lact::train {
-class AdamW;
+class Optimizer;
 }
 
 namespace lact::bench {
@@ -21,7 +21,7 @@ class OptimizerStep {
   void operator()(const std::function<at::Tensor()>& loss) const;
 
  private:
-  std::shared_ptr<train::AdamW> optimizer_;
+  std::shared_ptr<train::Optimizer> optimizer_;
 };
 
 /// Gradients of the loss with respect to all parameters that it depends on; none are left in the model.

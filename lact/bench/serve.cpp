@@ -157,8 +157,10 @@ void bench_load(Session& session, const NamedConfig& named, const tasks::lm::Loa
   session.add(row);
 }
 
-/// From the request to the first token after a long prompt: read, known to the store, restored from a slot's
-/// file, or of a named memory. What restoring itself takes is a row of its own.
+/// From the request to the first token after a long prompt: read now, in a warm slot, restored from a slot's
+/// file, or of a named memory. Warm and restored slots stand at the end of the prompt alike, and neither
+/// knows the answer; a warm slot that has written an answer forgets it first, and is a row of its own, as
+/// restoring itself is.
 void bench_beginnings(Session& session, const NamedConfig& named, const tasks::lm::Loaded& lm,
                       tasks::lm::LmServer& server) {
   Random random(11);
@@ -194,14 +196,21 @@ void bench_beginnings(Session& session, const NamedConfig& named, const tasks::l
       "cold", [&] { return client.stream(cold); }, nothing);
   client.stream(warm);
   const auto ask_warm = [&] { return client.stream(warm); };
-  add("warm slot", ask_warm, nothing);
+  add("warm slot, behind its answer", ask_warm, nothing);
   options::Json reading = warm;
   reading["max_tokens"] = 0;
-  client.post("/completion", reading);
+  const auto erase = [&] { client.post("/slots/0?action=erase", options::Json::object()); };
+  const auto stand_at_the_end = [&] {
+    erase();  // the answer, which is the slot's last text
+    client.post("/completion", reading);
+  };
+  stand_at_the_end();
   client.post("/slots/0?action=save", {{"filename", "slot"}});
+  add("warm slot", ask_warm, stand_at_the_end);
   std::vector<double> restoring;
   add("restored slot", ask_warm, [&] {
-    client.post("/slots/0?action=erase", options::Json::object());
+    stand_at_the_end();
+    erase();
     const auto start = std::chrono::steady_clock::now();
     client.post("/slots/0?action=restore", {{"filename", "slot"}});
     restoring.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

@@ -49,7 +49,7 @@ class Training {
         checkpoints_(checkpoints_of(run.folder), options.keep),
         schedule_{options.rate, options.rate_floor, options.warmup, options.steps, options.rate_decay},
         optimizer_(
-            task.model(), options.adamw,
+            task.model(), {options.optimizer, options.adamw, options.muon},
             [&task](const std::string& parameter) { return task.rate_factor(parameter); },
             run.shard != parallel::Shard::none ? run.world.all : parallel::Group(), run.lent.get()),
         gradients_(task.model(), run.world.all, run.lent.get()),
@@ -379,7 +379,7 @@ class Training {
   const RunOptions& run_;
   CheckpointFolder checkpoints_;
   RateSchedule schedule_;
-  AdamW optimizer_;
+  Optimizer optimizer_;
   std::optional<Ema> ema_;
   GradientSum gradients_;
   TimeBudget budget_;
@@ -407,6 +407,7 @@ void TrainOptions::check() const {
   check_range("rate_floor", rate_floor, 0, 1);
   check_range("warmup", warmup, 0, kMostSteps);
   adamw.check();
+  muon.check();
   check_range("clip", clip, 0, kLargest);
   check_range("skip_above", skip_above, 0, kLargest);
   LACT_CHECK(ema >= 0 && ema < 1, "[train] ema is {}, expected 0 to below 1", ema);

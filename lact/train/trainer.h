@@ -1,5 +1,5 @@
-// The training loop of every task: AdamW, warm-up and decay, clipping, accumulation, skipped steps, moving
-// average, checkpoints that continue bit for bit, and a record of what happened.
+// The training loop of every task: AdamW or Muon, warm-up and decay, clipping, accumulation, skipped steps,
+// moving average, checkpoints that continue bit for bit, and a record of what happened.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 #include <string>
 
 #include "lact/parallel/shard.h"
-#include "lact/train/adamw.h"
 #include "lact/train/checkpoint.h"
 #include "lact/train/lent_parameters.h"
+#include "lact/train/optimizer.h"
 #include "lact/train/rate_schedule.h"
 #include "lact/train/run_folder.h"
 #include "lact/train/task.h"
@@ -25,7 +25,9 @@ struct TrainOptions {
   RateDecay rate_decay = RateDecay::cosine;
   double rate_floor = 0.1;
   int64_t warmup = 50;
+  Rule optimizer = Rule::adamw;
   AdamWOptions adamw;
+  MuonOptions muon;
   double clip = 1;
   double skip_above = 20;
   double ema = 0;
@@ -50,7 +52,10 @@ struct TrainOptions {
           "how the learning rate falls after the warm-up: cosine, linear or constant");
     field("rate_floor", rate_floor, "last learning rate as a share of the highest");
     field("warmup", warmup, "steps until the highest learning rate");
-    field("adamw", adamw, "the optimizer");
+    field("optimizer", optimizer,
+          "adamw, or muon: Muon for the matrices of blocks, AdamW for the rest; the rate is for both");
+    field("adamw", adamw, "settings of AdamW; its weight decay is also Muon's");
+    field("muon", muon, "settings of Muon");
     field("clip", clip, "largest norm of the gradient; 0 does not clip");
     field("skip_above", skip_above,
           "a step whose gradient norm is so many times the median of the last ones is skipped; 0 skips none");

@@ -56,9 +56,9 @@ class MadeResults {
     json(id + "_loss", losses);
     json(id + "_recall", recalls);
     json(id + "_info", {{"parameters", 1000 + state}, {"state", state}});
-    for (const std::string rate : {"0.003", "0.006", "0.012"}) {
+    for (const std::string rate : {"0.006", "0.012", "0.024"}) {
       file(id + "_rate" + rate, "metrics.jsonl",
-           fmt::format("{{\"step\":1,\"valid_loss\":{}}}\n", rate == "0.006" ? 1.5 : 2.5));
+           fmt::format("{{\"step\":1,\"valid_loss\":{}}}\n", rate == "0.012" ? 1.5 : 2.5));
     }
     const nlohmann::json model = {{"num_layers", 1},
                                   {"model_dim", 64},
@@ -119,7 +119,7 @@ TEST(TextExperimentsTest, TheBestRateOfTheSweepIsTaken) {
   MadeResults made;
   made.contender("gd", 2, 2, 0.5, 100);
   const Words words = step(optimizers, "text_gd_seed2").choose(made.results);
-  EXPECT_TRUE(has(words, "--rate", "0.006"));
+  EXPECT_TRUE(has(words, "--rate", "0.012"));
   EXPECT_TRUE(has(words, "--seed", "2"));
   EXPECT_TRUE(has(words, "--set", "layer.memory.update.muon=false"));
   EXPECT_TRUE(has(words, "--set", "window_size=32") && has(words, "--set", "chunk_size=32"));
@@ -140,7 +140,7 @@ TEST(TextExperimentsTest, LossAndRetrievalDecideFigureFive) {
   EXPECT_EQ(section.charts[0].lines[7].y.size(), 4U);
   EXPECT_NEAR(section.charts[1].lines[7].y[1], 90.2, 1e-9);
   EXPECT_THAT(section.notes, ::testing::Contains(HasSubstr("20480 tokens")));
-  EXPECT_EQ(section.tables[1].rows[0].back(), "0.006");
+  EXPECT_EQ(section.tables[1].rows[0].back(), "0.012");
 
   // Questions about what is still in the window do not count.
   made.contender("gla", 2, 1.0, 0.3, 100);

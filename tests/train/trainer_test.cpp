@@ -443,7 +443,7 @@ TEST(AdamWTest, DecaysMatricesAndNotVectors) {
     line.weight.fill_(1);
     line.bias.fill_(1);
   }
-  AdamW optimizer(line, {.weight_decay = 0.5});
+  Optimizer optimizer(line, {.adamw = {.weight_decay = 0.5}});
   line.weight.mutable_grad() = at::zeros_like(line.weight);
   line.bias.mutable_grad() = at::zeros_like(line.bias);
   optimizer.step(0.1);
@@ -453,7 +453,7 @@ TEST(AdamWTest, DecaysMatricesAndNotVectors) {
 
 TEST(AdamWTest, FirstStepIsTheSignOfTheGradient) {
   Line line;
-  AdamW optimizer(line, {.weight_decay = 0});
+  Optimizer optimizer(line, {.adamw = {.weight_decay = 0}});
   line.weight.mutable_grad() = at::tensor({3.0f, -0.01f, 0.0f}).unsqueeze(1);
   line.bias.mutable_grad() = at::zeros({1});
   EXPECT_NEAR(optimizer.gradient_norm(), std::sqrt(9.0001), 1e-5);

@@ -78,22 +78,22 @@ Contender lact_variant(const std::string& id, const std::string& name, const Wor
 }
 
 Setting::Setting(const Plan& plan)
-    : steps(plan.by_budget({2, 1500, 5000, 8000})),
-      sweep_steps(plan.by_budget({0, 400, 1000, 1500})),
+    : steps(plan.by_budget({2, 1000, 4000, 6000})),
+      sweep_steps(plan.by_budget({0, 300, 1000, 1500})),
       seeds(plan.smoke() ? 1 : plan.seeds),
       batch(plan.by_budget({1, 8, 8, 8})),
-      length(plan.by_budget({64, 256, 256, 256})),
+      length(plan.by_budget({64, 384, 384, 384})),
       window(plan.by_budget({16, 32, 32, 32})),
       valid_length(length),
       documents(plan.by_budget({12, 32, 64, 64})) {
   if (plan.smoke()) {
     rates = {"0.01"};
   } else {
-    rates = {"0.003", "0.006", "0.012"};
+    rates = {"0.006", "0.012", "0.024"};
   }
 }
 
-Words Setting::text() const { return {"--names", "32", "--things", "16", "--facts", "24"}; }
+Words Setting::text() const { return {"--names", "64", "--things", "32", "--facts", "48"}; }
 
 Words Setting::model() const {
   const std::string tokens = std::to_string(window);

@@ -4,7 +4,7 @@ namespace lact::reproduce::text {
 
 namespace {
 
-/// Seconds of one core per step of 2048 tokens of LaCT with Muon; sets the time left, nothing else.
+/// Seconds of one core per step of 3072 tokens of LaCT with Muon; sets the time left, nothing else.
 constexpr double kSecondsPerStep = 0.03;
 
 Words operator+(Words words, const Words& more) {
@@ -35,6 +35,8 @@ Words Trainings::train_words(const Contender& one, const std::string& rate, int6
                std::to_string(setting_.documents),
                "--steps",
                count,
+               "--optimizer",
+               "muon",
                "--rate",
                rate,
                "--rate-floor",

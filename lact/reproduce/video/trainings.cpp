@@ -21,8 +21,8 @@ int64_t sweep_steps(const Plan& plan) { return steps_of(plan) * 2 / 5; }
 constexpr double kStepSeconds = 0.1;
 
 std::vector<std::string> rate_grid(const Plan& plan) {
-  return plan.smoke() ? std::vector<std::string>{"0.003"}
-                      : std::vector<std::string>{"0.0015", "0.003", "0.006"};
+  return plan.smoke() ? std::vector<std::string>{"0.012"}
+                      : std::vector<std::string>{"0.006", "0.012", "0.024"};
 }
 
 Words clip_words() {
@@ -47,8 +47,8 @@ Words train_words(const Plan& plan, const Contender& contender, const Sight& sig
                         rate,
                         "--warmup",
                         std::to_string(std::min<int64_t>(50, steps / 2)),
-                        "--new-rate",
-                        "10",
+                        "--optimizer",
+                        "muon",
                         "--shift",
                         "3",
                         "--ema",

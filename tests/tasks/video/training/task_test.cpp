@@ -14,7 +14,7 @@
 #include "lact/models/video/folder.h"
 #include "lact/models/video/weights.h"
 #include "lact/tasks/video/training/codec.h"
-#include "lact/train/adamw.h"
+#include "lact/train/optimizer.h"
 #include "lact/train/run_folder.h"
 #include "support/errors.h"
 #include "support/temporary_folder.h"
@@ -64,8 +64,8 @@ std::map<std::string, at::Tensor> weights_of(torch::nn::Module& model) {
 
 /// A fresh model answers zero, whatever its memory holds: some steps later it does not.
 void train_steps(TrainingTask& task, int64_t steps, double rate) {
-  train::AdamW optimizer(task.model(), {},
-                         [&](const std::string& parameter) { return task.rate_factor(parameter); });
+  train::Optimizer optimizer(task.model(), {},
+                             [&](const std::string& parameter) { return task.rate_factor(parameter); });
   for (int64_t step = 0; step < steps; ++step) {
     optimizer.zero_gradients();
     task.loss(0).backward();

@@ -1,4 +1,4 @@
-#include "lact/train/adamw.h"
+#include "lact/train/optimizer.h"
 
 #include <torch/nn/module.h>
 
@@ -32,7 +32,7 @@ struct Parameters : torch::nn::Module {
 /// Three steps, the second one with clipped gradients.
 std::vector<at::Tensor> run(at::ScalarType type, double scale) {
   Parameters model(type);
-  AdamW optimizer(model, {});
+  Optimizer optimizer(model, {});
   for (int step = 0; step < 3; ++step) {
     model.draw_gradients(10 + step, scale);
     if (step == 1) optimizer.scale_gradients(0.25);
@@ -73,8 +73,8 @@ TEST(AdamWTest, TheReferencePathIsTheSameStep) {
 TEST(AdamWTest, AParametersOwnRateIsAlsoThatOfItsDecay) {
   for (const bool fused : {false, true}) {
     Parameters model(at::kFloat);
-    AdamW optimizer(model, {.weight_decay = 0.5},
-                    [](const std::string& name) { return name == "p4" ? 0.1 : 1.0; });
+    Optimizer optimizer(model, {.adamw = {.weight_decay = 0.5}},
+                        [](const std::string& name) { return name == "p4" ? 0.1 : 1.0; });
     model.draw_gradients(5, 0);  // only the decay moves anything
     const at::Tensor before = model.all[4].detach().clone(), other = model.all[3].detach().clone();
     ops::set_fused_paths(fused);
@@ -88,7 +88,7 @@ TEST(AdamWTest, AParametersOwnRateIsAlsoThatOfItsDecay) {
 TEST(AdamWTest, TheNormIsAddedInFloat64) {
   for_each_isa([](const std::string&) {
     Parameters model(at::kFloat);
-    const AdamW optimizer(model, {});
+    const Optimizer optimizer(model, {});
     for (const double scale : {1e-25, 1.0, 1e25}) {  // squares beyond float32
       model.draw_gradients(5, scale);
       double squares = 0;
@@ -102,7 +102,7 @@ TEST(AdamWTest, TheNormIsAddedInFloat64) {
 
 TEST(AdamWTest, ScalingLastsUntilTheStep) {
   Parameters model(at::kFloat);
-  AdamW optimizer(model, {});
+  Optimizer optimizer(model, {});
   model.draw_gradients(5, 1);
   const double norm = optimizer.gradient_norm();
   optimizer.scale_gradients(0.5);
@@ -117,7 +117,7 @@ TEST(AdamWTest, ScalingLastsUntilTheStep) {
 
 TEST(AdamWTest, GradientsInAnyLayoutAndMissingOnes) {
   Parameters model(at::kFloat), other(at::kFloat);
-  AdamW optimizer(model, {}), plain(other, {});
+  Optimizer optimizer(model, {}), plain(other, {});
   model.draw_gradients(5, 1);
   other.draw_gradients(5, 1);
   // The same numbers, column by column.
@@ -135,8 +135,8 @@ TEST(AdamWTest, GradientsInAnyLayoutAndMissingOnes) {
 TEST(AdamWTest, AParameterMayHaveARateOfItsOwn) {
   for (const auto type : {at::kFloat, at::kDouble}) {
     Parameters model(type), faster(type);
-    AdamW optimizer(model, {}, [](const std::string& name) { return name == "p3" ? 10.0 : 1.0; });
-    AdamW all_faster(faster, {});
+    Optimizer optimizer(model, {}, [](const std::string& name) { return name == "p3" ? 10.0 : 1.0; });
+    Optimizer all_faster(faster, {});
     for (auto* one : {&model, &faster}) one->draw_gradients(5, 1);
     optimizer.step(0.01);
     all_faster.step(0.1);
@@ -147,7 +147,7 @@ TEST(AdamWTest, AParameterMayHaveARateOfItsOwn) {
 
 TEST(AdamWTest, AStepIsSeenByAutograd) {
   Parameters model(at::kFloat);
-  AdamW optimizer(model, {});
+  Optimizer optimizer(model, {});
   model.draw_gradients(5, 1);
   const auto version = model.all[0]._version();
   optimizer.step(0.01);

@@ -1,17 +1,22 @@
-// AdamW: Adam with decoupled weight decay. Parameters and moments are kept in float32 or wider, whatever type
-// the model computes in.
+// What turns gradients into new weights: AdamW (Adam with decoupled weight decay) for all of them, or Muon
+// for the matrices inside of blocks and AdamW for the rest. Parameters and moments are kept in float32 or
+// wider, whatever type the model computes in.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lact/parallel/group.h"
 #include "lact/train/lent_parameters.h"
+#include "lact/train/muon.h"
 #include "lact/train/remote_tensors.h"
 
 namespace torch::nn {
@@ -39,17 +44,29 @@ struct AdamWOptions {
   void check() const;
 };
 
+enum class Rule { adamw, muon };
+constexpr std::array<std::pair<Rule, std::string_view>, 2> enum_names(Rule) {
+  return {{{Rule::adamw, "adamw"}, {Rule::muon, "muon"}}};
+}
+
+struct OptimizerOptions {
+  Rule rule = Rule::adamw;
+  AdamWOptions adamw = {};  ///< its weight decay is Muon's, too
+  MuonOptions muon = {};
+};
+
 /// The rate of a parameter of this name, as a multiple of the step's.
 using RateFactor = std::function<double(const std::string& parameter)>;
 
-class AdamW {
+class Optimizer {
  public:
   /// Parameters that need no gradient stay as they are. Without rate_factor all have the same rate.
   /// With `ranks`, which all have the same model and gradients, each keeps the moments of its share of the
   /// parameters and updates these; then it tells the others (ZeRO-1). What is lent has an owner already, who
   /// alone has its gradient (ZeRO-3).
-  AdamW(const torch::nn::Module& model, const AdamWOptions& options, const RateFactor& rate_factor = {},
-        parallel::Group ranks = {}, const LentParameters* lent = nullptr);
+  Optimizer(const torch::nn::Module& model, const OptimizerOptions& options,
+            const RateFactor& rate_factor = {}, parallel::Group ranks = {},
+            const LentParameters* lent = nullptr);
 
   void zero_gradients();
 
@@ -61,7 +78,8 @@ class AdamW {
 
   void step(double rate);
 
-  /// Moments and step count under names that begin with "adam."; every rank says which of them it holds.
+  /// Moments and step count under names that begin with "adam." or "muon."; every rank says which of them it
+  /// holds.
   void save(RemoteTensors& tensors) const;
   /// Throws a sentence that names `file` if one is missing or has another shape.
   void load(const std::map<std::string, at::Tensor>& tensors, const std::string& file);
@@ -69,17 +87,26 @@ class AdamW {
  private:
   struct Slot {
     std::string name;
-    at::Tensor parameter, mean, square;
+    at::Tensor parameter;
     double rate_factor;
-    int64_t owner = 0;  ///< the rank that has the moments
-    bool lent = false;  ///< and alone has the gradient
+    Rule rule;
+    at::Tensor mean = {};    ///< of gradients
+    at::Tensor square = {};  ///< mean of squared gradients; AdamW's alone
+    int64_t owner = 0;       ///< the rank that has the moments
+    bool lent = false;       ///< and alone has the gradient
   };
   bool owns(const Slot& slot) const { return slot.owner == ranks_.rank(); }
   void share_out(const LentParameters* lent);
   void tell_parameters() const;
+  void plain_adamw_step(Slot& slot, double rate) const;
+  void adamw_steps(const std::vector<Slot*>& slots, double step_rate) const;
+  void muon_step_of(Slot& slot, double rate) const;
+  at::Tensor scaled_gradient(const Slot& slot) const;
+  static std::string mean_name(const Slot& slot);
+  static std::string square_name(const Slot& slot);
   double sum_of_squares(bool lent) const;
 
-  AdamWOptions options_;
+  OptimizerOptions options_;
   parallel::Group ranks_;
   std::vector<Slot> slots_;
   int64_t steps_ = 0;
