@@ -204,16 +204,26 @@ void bench_beginnings(Session& session, const NamedConfig& named, const tasks::l
     erase();  // the answer, which is the slot's last text
     client.post("/completion", reading);
   };
+  const auto restore = [&](int slot, const char* file) {
+    const auto start = std::chrono::steady_clock::now();
+    client.post(fmt::format("/slots/{}?action=restore", slot), {{"filename", file}});
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  options::Json other = make_question(lm, random, prompt, 1).body;
+  other["id_slot"] = 1;
+  client.post("/completion", other);
+  client.post("/slots/1?action=save", {{"filename", "other"}});
   stand_at_the_end();
   client.post("/slots/0?action=save", {{"filename", "slot"}});
-  add("warm slot", ask_warm, stand_at_the_end);
+  add("warm slot", ask_warm, [&] {
+    stand_at_the_end();
+    restore(1, "other");
+  });
   std::vector<double> restoring;
   add("restored slot", ask_warm, [&] {
     stand_at_the_end();
     erase();
-    const auto start = std::chrono::steady_clock::now();
-    client.post("/slots/0?action=restore", {{"filename", "slot"}});
-    restoring.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    restoring.push_back(restore(0, "slot"));
   });
   if (!restoring.empty()) {
     Result row = {"serve", fmt::format("{} prompt {}", named.name, prompt), "restored slot", "restore",
