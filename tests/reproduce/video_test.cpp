@@ -117,7 +117,24 @@ TEST_F(Figure6, LongerClipsCountBeyondTheTrainingAlone) {
   const Section section = section_of("fig6c", 0.03);
   EXPECT_EQ(section.charts.at(0).lines.at(0).x.size(), size_t(video::kLongerChunks));
   EXPECT_THAT(verdicts(section), ElementsAre(Verdict::holds, Verdict::holds));
-  EXPECT_THAT(section.findings[0].statement, HasSubstr("chunks 6 to 12"));
+  EXPECT_THAT(section.findings[0].statement, HasSubstr("chunks 6 to 10"));
+  EXPECT_EQ(section.tables.at(0).rows.size(), 4U);
+}
+
+TEST_F(Figure6, ModelsOfLongerClipsBeginWithThoseOfFigure6a) {
+  const auto experiments = video_experiments(kTwoHours);
+  int64_t tuned = 0;
+  for (const Step& step : experiments[2].steps) {
+    if (step.id.find("-longer-") == std::string::npos || step.id.starts_with("video-longer")) continue;
+    ++tuned;
+    const auto init = std::find(step.words.begin(), step.words.end(), "--init");
+    ASSERT_NE(init, step.words.end());
+    const std::string begins =
+        "@video-" + step.id.substr(6, step.id.find("-longer") - 6) + "-" + step.id.back();
+    EXPECT_EQ(init[1], begins);
+    EXPECT_THAT(step.words, Contains("200"));  // a fifth of the steps
+  }
+  EXPECT_EQ(tuned, 12);
 }
 
 TEST_F(Figure6, TrainingsTakeTheBestRateOfTheirOwnSweep) {

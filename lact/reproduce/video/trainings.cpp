@@ -17,6 +17,8 @@ using options::Json;
 int64_t steps_of(const Plan& plan) { return plan.by_budget({2, 1000, 4000, 6000}); }
 int64_t sweep_steps(const Plan& plan) { return steps_of(plan) * 2 / 5; }
 
+constexpr int64_t kClips = 16;  // of a batch
+
 /// Measured, for the time left: seconds of a step.
 constexpr double kStepSeconds = 0.1;
 
@@ -29,18 +31,13 @@ Words clip_words() {
   return {"--gap-min", "2", "--gap-max", "2", "--things", "1", "--pans", "0", "--pillars", "0"};
 }
 
-Words train_words(const Plan& plan, const Contender& contender, const Sight& sight, const std::string& rate,
-                  int64_t seed, int64_t steps) {
-  Words words = {"video", "train", "--config", "video_recall"};
-  for (const std::string& set : contender.sets) words.insert(words.end(), {"--set", set});
-  if (sight.visible >= 0)
-    words.insert(words.end(), {"--set", fmt::format("visible_clean={}", sight.visible)});
-  const Words clips = clip_words();
-  words.insert(words.end(), clips.begin(), clips.end());
+/// What all trainings share; `model` says what they begin with.
+Words train_words(const Plan& plan, const Words& model, const std::string& rate, int64_t seed, int64_t steps,
+                  int64_t chunks, int64_t clips) {
   const Words others = {"--chunks",
-                        std::to_string(kTrainedChunks),
+                        std::to_string(chunks),
                         "--batch",
-                        plan.smoke() ? "2" : "16",
+                        std::to_string(plan.smoke() ? 2 : clips),
                         "--steps",
                         std::to_string(steps),
                         "--rate",
@@ -63,8 +60,18 @@ Words train_words(const Plan& plan, const Contender& contender, const Sight& sig
                         std::to_string(steps),
                         "-o",
                         "@out"};
-  words.insert(words.end(), others.begin(), others.end());
+  Words words = {"video", "train"};
+  for (const Words& part : {model, clip_words(), others}) words.insert(words.end(), part.begin(), part.end());
   return words;
+}
+
+Words train_words(const Plan& plan, const Contender& contender, const Sight& sight, const std::string& rate,
+                  int64_t seed, int64_t steps) {
+  Words model = {"--config", "video_recall"};
+  for (const std::string& set : contender.sets) model.insert(model.end(), {"--set", set});
+  if (sight.visible >= 0)
+    model.insert(model.end(), {"--set", fmt::format("visible_clean={}", sight.visible)});
+  return train_words(plan, model, rate, seed, steps, kTrainedChunks, kClips);
 }
 
 std::string sweep_id(const Contender& contender, const std::string& rate) {
@@ -146,6 +153,15 @@ Step training(const Plan& plan, const Contender& contender, const Sight& sight, 
     return words(best_rate(plan, results, contender));
   };
   return step;
+}
+
+Step longer_training(const Plan& plan, const Contender& contender, int64_t seed) {
+  const int64_t steps = std::max<int64_t>(2, steps_of(plan) / 5);
+  const Words model = {"--init", "@" + training_id(contender, sights().back(), seed)};
+  return {.id = fmt::format("video-{}-longer-{}", contender.key, seed),
+          .label = fmt::format("{}, longer clips, seed {}", contender.name, seed),
+          .words = train_words(plan, model, rate_grid(plan).front(), seed, steps, kLongerChunks, kClips / 2),
+          .work = kStepSeconds * double(steps)};
 }
 
 Words evaluation(const Plan& plan, const std::vector<std::string>& models, int64_t chunks) {
