@@ -368,12 +368,13 @@ TEST_F(LmProgram, MemoryDoesNotGrowWithTheLength) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return nlohmann::json::parse(outcome.out);
   };
-  const auto few = peak_after(16), many = peak_after(64);
-  EXPECT_EQ(many["tokens"], 64 * 512);
+  const auto few = peak_after(16), many = peak_after(192);
+  EXPECT_EQ(many["tokens"], 192 * 512);
   EXPECT_EQ(many["file_bytes"], few["file_bytes"]);
   EXPECT_EQ(many["state_bytes"], few["state_bytes"]);
 #if !defined(__SANITIZE_ADDRESS__)  // which keeps what is freed for a while
-  EXPECT_LE(many["peak_memory_bytes"].get<double>(), 1.01 * few["peak_memory_bytes"].get<double>());
+  // Pages of libraries come and go by a few MB; one vector of each token more would be 23.
+  EXPECT_LE(many["peak_memory_bytes"].get<double>(), 8e6 + few["peak_memory_bytes"].get<double>());
 #endif
 }
 
