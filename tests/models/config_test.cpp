@@ -108,6 +108,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"lm_tiny", "mixer=lact :", "is not a mixer or a pattern of them"},
         Mistake{"lm_tiny", "mixer=", "is not a mixer or a pattern of them"},
         Mistake{"nvs_small", "lact.projection.conv_width=4", "patches of views have no order"},
+        Mistake{"nvs_small", "ray_points.count=-1", "ray_points.count is -1, expected 0 to 256"},
+        Mistake{"nvs_long_lrm_tiny", "ray_points.count=8", "but Long-LRM is told rays alone"},
         Mistake{"nvs_small", "head=gaussian", "expected one of image, gaussians"},
         Mistake{"nvs_small", "gaussians.keep_random=2", "gaussians.keep_random is 2, expected 0 to 1"},
         Mistake{"nvs_small", "mixer=mamba2_block", "and become Gaussians: head is image"},

@@ -103,6 +103,17 @@ void check_gaussians(const NvsConfig& config) {
              "gaussians.virtual_views");
 }
 
+void check_ray_points(const NvsConfig& config) {
+  constexpr int64_t kMostPoints = 256, kMostOctaves = 16;
+  const RayPoints& part = config.ray_points;
+  LACT_CHECK(part.count >= 0 && part.count <= kMostPoints,
+             "[config] ray_points.count is {}, expected 0 to {}", part.count, kMostPoints);
+  check_size("ray_points.octaves", part.octaves, kMostOctaves);
+  check_positive("ray_points.reach", part.reach);
+  LACT_CHECK(part.count == 0 || !config.is_long_lrm(),
+             "[config] ray_points.count is {}, but Long-LRM is told rays alone: expected 0", part.count);
+}
+
 void check_long_lrm(const NvsConfig& config) {
   const LongLrmConfig& part = config.long_lrm;
   LACT_CHECK(part.global_tokens >= 0 && part.global_tokens <= kMostChannels,
@@ -227,6 +238,7 @@ void NvsConfig::check() const {
   check_not_negative("deltanet.l2_epsilon", deltanet.l2_epsilon);
   check_mamba2(mamba2);
   check_perceiver(*this);
+  check_ray_points(*this);
   check_gaussians(*this);
   check_long_lrm(*this);
   check_feed_forward("feed_forward", feed_forward);

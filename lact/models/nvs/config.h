@@ -75,6 +75,28 @@ struct LongLrmConfig {
   bool operator==(const LongLrmConfig&) const = default;
 };
 
+/// What tokens are told of their rays besides origins, directions and moments, which a small model is slow
+/// to make places in space of.
+struct RayPoints {
+  int64_t count = 0;
+  int64_t octaves = 5;
+  double reach = 1;
+
+  template <class Visitor>
+  void visit(Visitor&& field) {
+    field("count", count,
+          "points on the mean ray of a patch, about the ray's nearest to the origin, that tokens are told by "
+          "sines and cosines; 0: none, as in the paper");
+    field("octaves", octaves,
+          "frequencies of these, the longest wave 2 and each half as long as the one before");
+    field("reach", reach,
+          "distance of the first and last point from the middle one, where 1 is the farthest camera's");
+  }
+  bool operator==(const RayPoints&) const = default;
+
+  int64_t channels() const { return 6 * count * octaves; }
+};
+
 struct NvsConfig {
   int64_t patch_size = 8;
   int64_t model_dim = 768;
@@ -89,6 +111,7 @@ struct NvsConfig {
   LongLrmConfig long_lrm;
   nn::FeedForwardOptions feed_forward = {nn::FeedForwardKind::gelu, 3072};
   nn::NormOptions norm = {nn::NormKind::layer, 1e-5};
+  RayPoints ray_points;
   NvsHead head = NvsHead::image;
   GaussiansConfig gaussians;
 
@@ -113,6 +136,7 @@ struct NvsConfig {
     field("long_lrm", long_lrm, "Long-LRM, if the mixer has mamba2_block");
     field("feed_forward", feed_forward, "feed-forward network of a block");
     field("norm", norm, "norms of the blocks, after the input layer and before the decoder");
+    field("ray_points", ray_points, "places in space that tokens are told besides the rays of their pixels");
     field("head", head,
           "what tokens become: image, colours of the views that are asked for, or gaussians, one for each "
           "pixel of the input views, from which any view is drawn");
@@ -128,7 +152,8 @@ struct NvsConfig {
   int64_t decoded_patch() const { return merges_tokens() ? 2 * patch_size : patch_size; }
   /// Long-LRM has no use for the origins of rays.
   int64_t input_channels() const {
-    return (is_long_lrm() ? kRayChannels : kRayChannels + kColorChannels) * patch_size * patch_size;
+    const int64_t pixel = is_long_lrm() ? kRayChannels : kRayChannels + kColorChannels;
+    return pixel * patch_size * patch_size + ray_points.channels();
   }
   int64_t output_channels() const {
     return (has_gaussians() ? gaussians.channels() : kColorChannels) * decoded_patch() * decoded_patch();

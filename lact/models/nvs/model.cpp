@@ -80,8 +80,14 @@ at::Tensor NvsModel::embed(const at::Tensor& views) const {
     blank[2] = kColorChannels;
     pixels = at::cat({views, at::zeros(blank, views.options())}, 2);
   }
-  const at::Tensor patches = nn::patchify(pixels, config_.patch_size).to(input_->weight.options());
-  return input_norm_->forward(input_->forward(patches)).to(compute_type_);
+  at::Tensor patches = nn::patchify(pixels, config_.patch_size);
+  if (const RayPoints& points = config_.ray_points; points.count > 0) {
+    const at::Tensor rays = patches.unflatten(-1, {-1, kRayChannels + kColorChannels}).mean(-2);
+    patches = at::cat({patches, ops::ray_point_waves(rays.narrow(-1, 0, kRayChannels), points.count,
+                                                     points.octaves, points.reach)},
+                      -1);
+  }
+  return input_norm_->forward(input_->forward(patches.to(input_->weight.options()))).to(compute_type_);
 }
 
 at::Tensor NvsModel::decode(const at::Tensor& x) const {

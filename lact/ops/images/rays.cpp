@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "lact/base/error.h"
 
 namespace lact::ops {
@@ -54,6 +56,24 @@ at::Tensor plucker_rays(const at::Tensor& intrinsics, const at::Tensor& camera_t
                     moment(2, 0), moment(0, 1)},
                    -2)
       .unflatten(-1, {height, width});
+}
+
+at::Tensor ray_point_waves(const at::Tensor& rays, int64_t points, int64_t octaves, double reach) {
+  LACT_CHECK(rays.dim() >= 1 && rays.size(-1) == 9, "[rays] the rays have shape {}, expected [..., 9]",
+             rays.sizes().vec());
+  LACT_CHECK(points > 0 && octaves > 0, "[rays] {} points of {} octaves, expected at least 1 of 1", points,
+             octaves);
+  const at::Tensor direction = rays.narrow(-1, 3, 3), moment = rays.narrow(-1, 6, 3);
+  const auto d = direction.unbind(-1), m = moment.unbind(-1);
+  const at::Tensor nearest =
+      at::stack({d[1] * m[2] - d[2] * m[1], d[2] * m[0] - d[0] * m[2], d[0] * m[1] - d[1] * m[0]}, -1);
+  // A single point is the nearest itself.
+  const at::Tensor t =
+      points > 1 ? at::linspace(-reach, reach, points, rays.options()) : at::zeros({1}, rays.options());
+  const at::Tensor places = nearest.unsqueeze(-2) + t.unsqueeze(-1) * direction.unsqueeze(-2);
+  const at::Tensor frequencies = at::exp2(at::arange(octaves, rays.options())) * M_PI;
+  const at::Tensor angles = (places.unsqueeze(-1) * frequencies).flatten(-3);
+  return at::cat({angles.sin(), angles.cos()}, -1);
 }
 
 }  // namespace lact::ops

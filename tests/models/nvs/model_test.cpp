@@ -43,6 +43,8 @@ std::vector<std::pair<std::string, NvsConfig>> all_mixers() {
   heads.lact.memory.num_heads = 2;
   heads.lact.memory.update.norm_placement = ttt::NormPlacement::pre;
   squared.lact.memory.loss = "squared_error";
+  auto points = tiny_nvs();
+  points.ray_points = {.count = 3, .octaves = 2};
   auto pattern = tiny_nvs(MixerKind::mamba2);
   pattern.num_layers = 3;
   pattern.mixer = MixerPattern::parse("1 lact : 1 full : 1 mamba2");
@@ -56,6 +58,7 @@ std::vector<std::pair<std::string, NvsConfig>> all_mixers() {
           {"deltanet", tiny_nvs(MixerKind::deltanet)},
           {"mamba2", tiny_nvs(MixerKind::mamba2)},
           {"perceiver", tiny_nvs(MixerKind::perceiver)},
+          {"ray points", points},
           {"pattern", pattern}};
 }
 

@@ -42,7 +42,36 @@ TEST(Rays, LeadingDimensionsAreIndependent) {
   EXPECT_TRUE(all.narrow(2, 3, 3).norm(2, {2}).allclose(at::ones({2, 3, 4, 5}, at::kDouble)));
 }
 
+// A camera anywhere on the line makes the same points of it, and the same camera's rays differ.
+TEST(Rays, PointsAreThoseOfTheLine) {
+  const at::Tensor direction = doubles({2, -1, 2}) / 3, origin = doubles({0.3, 0.5, -1});
+  const auto waves = [&](const at::Tensor& from, const at::Tensor& towards) {
+    const at::Tensor moment = at::linalg_cross(from, towards);
+    return ray_point_waves(at::cat({from, towards, moment}), 5, 3, 0.8);
+  };
+  const at::Tensor one = waves(origin, direction);
+  ASSERT_EQ(one.sizes(), at::IntArrayRef({6 * 5 * 3}));
+  EXPECT_TRUE(one.allclose(waves(origin + 4 * direction, direction), 1e-9, 1e-9));
+  EXPECT_GT((one - waves(origin, doubles({2, 1, 2}) / 3)).abs().max().item<double>(), 0.1);
+
+  // The middle point is the nearest to the origin, the first is 0.8 before it.
+  const at::Tensor nearest = origin - (origin * direction).sum() * direction;
+  const at::Tensor angles = one.view({2, 5, 3, 3});  // sine or cosine, point, axis, octave
+  for (const auto& [point, offset] : {std::pair{0, -0.8}, {2, 0.0}, {4, 0.8}}) {
+    const at::Tensor place = nearest + offset * direction;
+    for (int octave = 0; octave < 3; ++octave) {
+      const at::Tensor angle = M_PI * (1 << octave) * place;
+      EXPECT_TRUE(angles[0][point].select(-1, octave).allclose(angle.sin(), 1e-9, 1e-9));
+      EXPECT_TRUE(angles[1][point].select(-1, octave).allclose(angle.cos(), 1e-9, 1e-9));
+    }
+  }
+}
+
 TEST(Rays, MistakesAreSentences) {
+  EXPECT_SENTENCE(ray_point_waves(at::ones({2, 6}), 4, 2, 1),
+                  "the rays have shape [2, 6], expected [..., 9]");
+  EXPECT_SENTENCE(ray_point_waves(at::ones({2, 9}), 0, 2, 1),
+                  "0 points of 2 octaves, expected at least 1 of 1");
   const at::Tensor pose = at::eye(4);
   EXPECT_SENTENCE(plucker_rays(at::ones({3}), pose, 2, 2),
                   "the intrinsics have shape [3], expected [..., 4]");
