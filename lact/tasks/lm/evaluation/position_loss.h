@@ -16,12 +16,17 @@ struct PositionLossOptions {
   int64_t length = 8192;
   int64_t sequences = 16;
   int64_t bucket = 0;
+  bool same_text = false;
 
   template <class Visitor>
   void visit(Visitor&& field) {
     field("length", length, "tokens of a sequence");
     field("sequences", sequences, "sequences, spread evenly over the text; none crosses a document's end");
     field("bucket", bucket, "positions that are averaged; 0 makes sixteen buckets");
+    field("same_text", same_text,
+          "sequences overlap, each beginning a bucket after the one before, and only tokens that are read at "
+          "every position count: what is easy to guess in the text cannot make one position look better than "
+          "another");
   }
 };
 

@@ -66,6 +66,40 @@ TEST(TextScore, PositionLossAveragesBuckets) {
   EXPECT_SENTENCE(position_loss("m", model, *tokens, {.length = 1000}), "fewer than one sequence of 1000");
 }
 
+// Blocks 2 to 7 of ten can be read behind none, one and two others.
+TEST(TextScore, EveryPositionShowsTheSameText) {
+  at::NoGradGuard no_grad;
+  const lact::testing::TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 307; ++i) text += char('a' + i * i % 26);
+  lact::testing::write_file(folder / "a.txt", text);
+  lact::testing::write_file(folder / "b.txt", text.substr(0, 100));  // too short for all positions
+  const auto tokens = data::open_corpus(*data::byte_tokenizer(),
+                                        {{folder / "a.txt", folder / "b.txt"}, folder / "cache", {}});
+  const auto model = make_lm(tiny_lm());
+  const PositionLossOptions options = {.length = 90, .sequences = 9, .bucket = 30, .same_text = true};
+  const auto result = position_loss("m", model, *tokens, options);
+  EXPECT_EQ(result.sequences, 8);
+  EXPECT_EQ(result.end, (std::vector<int64_t>{30, 60, 90}));
+  for (int64_t before = 0; before < 3; ++before) {
+    double expected = 0;
+    for (int64_t block = 2; block < 8; ++block) {
+      at::Tensor ids = at::empty({1, (before + 1) * 30}, at::kLong);
+      tokens->copy((block - before) * 30, ids.size(1), ids.data_ptr<int64_t>());
+      const at::Tensor losses = ops::next_token_loss(model->forward(ids), ids)[0];
+      expected += losses.slice(0, std::max<int64_t>(0, before * 30 - 1)).mean().item<double>() / 6;
+    }
+    EXPECT_NEAR(result.loss[size_t(before)], expected, 1e-4) << before;
+  }
+  auto other = options;
+  other.bucket = 40;
+  EXPECT_SENTENCE(position_loss("m", model, *tokens, other),
+                  "sequences of 90 tokens are no whole buckets of 40");
+  other = options;
+  other.sequences = 2;
+  EXPECT_SENTENCE(position_loss("m", model, *tokens, other), "expected at least 3 of 90 tokens");
+}
+
 /// Answers every token with the token itself.
 std::shared_ptr<models::LanguageModel> echoing_lm() {
   auto config = tiny_lm();
