@@ -87,6 +87,22 @@ TEST(BenchSession, AnErrorThatRoundingExplainsIsAllowed) {
   EXPECT_TRUE(with(0.12, 1e-5).wrong);
 }
 
+TEST(BenchSession, WhereThePlainFormIsNothingButRoundingOtherChecksDecide) {
+  Session session(without_peers());
+  int runs = 0;
+  const auto wrong = [&](double error, std::vector<Check> checks) {
+    Trial trial = trial_with_error(error, runs);
+    trial.rounding = GrowingRounding{[] { return 1.2; }, std::move(checks)};
+    return session.measure(trial).wrong;
+  };
+  const Check right{"in float32", [] { return 1e-4; }, 1e-2};
+  EXPECT_FALSE(wrong(1.4, {right}));
+  EXPECT_TRUE(wrong(1.4, {right, {"of two chunks", [] { return 0.2; }, 0.15}}));
+  EXPECT_TRUE(wrong(1.4, {}));
+  EXPECT_TRUE(wrong(1.9, {right}));
+  EXPECT_TRUE(wrong(std::nan(""), {right}));
+}
+
 TEST(BenchSession, RoundingExplainsNothingIfTheSameComputationIsWrongWithoutIt) {
   Session session(without_peers());
   int runs = 0;
