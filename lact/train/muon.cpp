@@ -26,7 +26,8 @@ void muon_step(at::Tensor parameter, at::Tensor momentum, const at::Tensor& grad
                const MuonOptions& options) {
   momentum.lerp_(gradient, 1 - options.momentum);
   const at::Tensor ahead = gradient.lerp(momentum, options.momentum);
-  const at::Tensor direction = ops::newton_schulz(ahead, {.iteration_type = ops::IterationType::bfloat16});
+  // An iteration that stops after five rough steps needs no more than bfloat16 products.
+  const at::Tensor direction = ops::newton_schulz(ahead.to(at::kBFloat16), {}).to(parameter.scalar_type());
   const double longer = double(std::max(parameter.size(-2), parameter.size(-1)));
   parameter.sub_(direction, rate * options.size * std::sqrt(longer));
 }

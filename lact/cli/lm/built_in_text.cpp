@@ -11,6 +11,7 @@
 #include "lact/cli/verbs.h"
 #include "lact/data/text/recall_text.h"
 #include "lact/data/text/ruler_sequences.h"
+#include "lact/data/text/tales.h"
 #include "lact/data/text/word_model.h"
 #include "lact/io/atomic_file.h"
 #include "lact/tasks/lm/training/run.h"
@@ -27,6 +28,7 @@ struct TextArguments {
   BuiltInText text = BuiltInText::recall;
   data::RecallTextOptions recall;
   data::RulerTextOptions ruler;
+  data::TalesOptions tales;
   int64_t documents = 1000, words = 400, seed = 1;
 };
 
@@ -35,6 +37,9 @@ Json document(const TextArguments& arguments, int64_t index) {
   if (arguments.text == BuiltInText::recall) {
     return {
         {"text", data::recall_text(arguments.recall, mix(seed, uint64_t(index)), arguments.words).text()}};
+  }
+  if (arguments.text == BuiltInText::tales) {
+    return {{"text", data::tale(arguments.tales, mix(seed, uint64_t(index)), arguments.words)}};
   }
   const auto made = data::ruler_document(arguments.ruler, seed, index, arguments.words);
   return {{"text", made.example.prompt + made.example.completion()},
@@ -55,6 +60,7 @@ void write_text(const CLI::App& verb, TextArguments& arguments) {
   check_option_groups(verb, arguments.name);
   arguments.recall.check();
   arguments.ruler.check();
+  arguments.tales.check();
   LACT_CHECK(!arguments.output.empty() || !arguments.tokenizer.empty(),
              "[text] give --output, --tokenizer or both");
   if (!arguments.tokenizer.empty()) write_word_tokenizer(arguments);
@@ -75,10 +81,12 @@ void add_lm_text(CLI::App& task) {
       "         lact lm train --config lm_recall --tokenizer words.model -o run\n"
       "         lact lm text ruler --documents 2000 -o needles.jsonl\n"
       "         lact lm tokenizer train needles.jsonl -o needles.model --vocabulary-size 2048 "
-      "--no-split-digits");
+      "--no-split-digits\n"
+      "         lact lm text tales --words 2000 -o tales.jsonl");
   verb->add_option("TEXT", arguments->name,
                    "recall: facts told and asked for; ruler: the needle tasks with their answers, without "
-                   "keys and values that are kept for evaluation")
+                   "keys and values that are kept for evaluation; tales: plain English about people whom a "
+                   "tale comes back to")
       ->required();
   verb->add_option("-o,--output", arguments->output, "File to write, .jsonl")->check(output_file());
   add_number(*verb, "--documents", arguments->documents, "Documents", Limits{1, 1e7})->capture_default_str();
@@ -90,6 +98,7 @@ void add_lm_text(CLI::App& task) {
       ->group("recall");
   add_fields(*verb, arguments->recall, "recall");
   add_fields(*verb, arguments->ruler, "ruler", {"shortest"});
+  add_fields(*verb, arguments->tales, "tales");
   verb->get_option("--ruler-tasks")->delimiter(',')->allow_extra_args(false);
   verb->callback([verb, arguments] { write_text(*verb, *arguments); });
 }

@@ -86,11 +86,12 @@ void add_lm_train(CLI::App& task, int& exit_code) {
   verb->add_option_function<std::string>(
           "--text",
           [&data](const std::string& word) { options::read(options::Json(word), data.text, "text"); },
-          "The built-in text: recall (facts told and asked for) or ruler (the needle tasks)")
+          tasks::lm::kBuiltInTextHelp)
       ->default_str("recall")
-      ->group("Built-in text: recall, ruler");
+      ->group("Built-in text: recall, ruler, tales");
   add_fields(*verb, data.recall, "Built-in text: recall");
   add_fields(*verb, data.ruler, "Built-in text: ruler");
+  add_fields(*verb, data.tales, "Built-in text: tales");
   verb->get_option("--ruler-tasks")->delimiter(',')->allow_extra_args(false);
   add_fields(*verb, run_config.batches, "Batches");
   add_fields(*verb, run_config.training, "Training");

@@ -21,7 +21,7 @@ struct NvsTrainArguments {
   tasks::nvs::Run run;
 };
 
-/// That of --init, with another head if --set says so.
+/// That of --init, with another head or points on rays if --set says so.
 models::NvsConfig initial_config(const NvsTrainArguments& arguments) {
   const std::string& initial = arguments.place.initial_model;
   const models::NvsConfig known = models::load_nvs(initial)->config();
@@ -29,9 +29,9 @@ models::NvsConfig initial_config(const NvsTrainArguments& arguments) {
   for (const auto& assignment : arguments.assignments)
     options::read(options::parse_assignment(assignment), config);
   config.check();
-  LACT_CHECK(models::differ_in_head_alone(config, known) && (config == known || config.has_gaussians()),
-             "[train] --init {} brings its own model, of which --set may change the head to gaussians, and "
-             "gaussians.*, alone",
+  LACT_CHECK(models::can_begin_with(config, known),
+             "[train] --init {} brings its own model, of which --set may change the head to gaussians, "
+             "gaussians.*, and ray_points.* where it has none, alone",
              initial);
   return config;
 }

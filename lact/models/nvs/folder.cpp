@@ -102,11 +102,14 @@ std::shared_ptr<ViewModel> load_nvs(const std::string& folder_or_file) {
   return model;
 }
 
-bool differ_in_head_alone(const NvsConfig& one, const NvsConfig& other) {
-  NvsConfig same = one;
-  same.head = other.head;
-  same.gaussians = other.gaussians;
-  return same == other;
+bool can_begin_with(const NvsConfig& config, const NvsConfig& known) {
+  NvsConfig same = config;
+  if (config.has_gaussians()) {
+    same.head = known.head;
+    same.gaussians = known.gaussians;
+  }
+  if (known.ray_points.count == 0) same.ray_points = known.ray_points;
+  return same == known;
 }
 
 namespace {
@@ -119,7 +122,7 @@ std::optional<NvsConfig> read_config_of_any(const std::string& folder_or_file) {
 
 }  // namespace
 
-NewHead load_nvs_as(const NvsConfig& config, const std::string& folder_or_file) {
+BegunModel load_nvs_as(const NvsConfig& config, const std::string& folder_or_file) {
   if (read_config_of_any(folder_or_file) == config) return {load_nvs(folder_or_file)};
   std::shared_ptr<ViewModel> known;
   {
@@ -127,9 +130,9 @@ NewHead load_nvs_as(const NvsConfig& config, const std::string& folder_or_file) 
     known = load_nvs(folder_or_file);
   }
   LACT_CHECK(
-      differ_in_head_alone(config, known->config()),
+      can_begin_with(config, known->config()),
       "{}: is another model than the one that is to begin with its weights: only head and gaussians may "
-      "differ",
+      "differ, and ray_points where it has none",
       folder_or_file);
   const bool same_decoder =
       config.head == known->config().head && config.output_channels() == known->config().output_channels();
@@ -138,7 +141,12 @@ NewHead load_nvs_as(const NvsConfig& config, const std::string& folder_or_file) 
   const auto weights = known->named_parameters();
   for (const auto& item : model->named_parameters()) {
     if (!nn::is_held(item.value()) || (item.key() == "decoder.weight" && !same_decoder)) continue;
-    item.value().copy_(weights[item.key()]);
+    const at::Tensor& weight = weights[item.key()];
+    if (item.key() == "input.weight") {  // points on rays come after the pixels
+      item.value().zero_().narrow(1, 0, weight.size(1)).copy_(weight);
+    } else {
+      item.value().copy_(weight);
+    }
   }
   return {model, !same_decoder};
 }

@@ -36,17 +36,17 @@ inline std::optional<io::ImageSize> trained_size(const std::string& folder_or_fi
 /// A folder, or a checkpoint file; the sizes of a file are those of its tensors.
 std::shared_ptr<ViewModel> load_nvs(const std::string& folder_or_file);
 
-/// Whether two models are the same but for their heads: then all weights of one serve the other but the
-/// decoder's.
-bool differ_in_head_alone(const NvsConfig& one, const NvsConfig& other);
+/// Whether a model can begin with the weights of `known`: it differs in nothing but a head of Gaussians, and in
+/// points on rays if `known` has none.
+bool can_begin_with(const NvsConfig& config, const NvsConfig& known);
 
-/// The same as a model with the head of `config`, from which it differs in nothing else. The decoder's
-/// weights are fresh unless it says as many numbers of the same kind.
-struct NewHead {
+/// A model of `config` with such weights. The decoder's are fresh unless it says as many numbers of the same
+/// kind; those of points on rays are zero, so that they are without effect at first.
+struct BegunModel {
   std::shared_ptr<ViewModel> model;
-  bool is_new = false;  ///< the decoder's weights are fresh
+  bool fresh_decoder = false;
 };
-NewHead load_nvs_as(const NvsConfig& config, const std::string& folder_or_file);
+BegunModel load_nvs_as(const NvsConfig& config, const std::string& folder_or_file);
 
 /// Gives a model the tensors of a checkpoint file, under the authors' names or ours; what else a .pt file
 /// holds, such as an optimizer's state, is passed over.

@@ -27,7 +27,7 @@ Setting setting_of(const Plan& plan) {
     setting.inputs = 2;
     setting.targets = setting.batch = 1;
     setting.counts = {1, 2};
-    setting.rates = {"0.003"};
+    setting.rates = {"0.006"};
     setting.splat_iterations = 20;
     return setting;
   }
@@ -38,7 +38,7 @@ Setting setting_of(const Plan& plan) {
   setting.valid_scenes = 32;
   setting.test_scenes = 64;
   setting.counts = {2, 4, 8, 16, 32};
-  setting.rates = {"0.001", "0.002", "0.004"};
+  setting.rates = {"0.003", "0.006", "0.012"};
   setting.captures = plan.by_budget({1, 2, 4, 4});
   setting.splat_iterations = plan.by_budget({20, 1000, 2000, 3000});
   return setting;

@@ -34,6 +34,7 @@ Words training_words(const Setting& setting, const Contender& contender, const s
   add("--targets", std::to_string(setting.targets));
   add("--batch", std::to_string(setting.batch));
   add("--steps", std::to_string(steps));
+  add("--optimizer", "muon");
   add("--rate", rate);
   add("--warmup", std::to_string(setting.warmup));
   add("--seed", std::to_string(seed));

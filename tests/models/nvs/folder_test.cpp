@@ -57,6 +57,21 @@ TEST(NvsFolder, ComesBackTheSame) {
   }
 }
 
+TEST(NvsFolder, PointsOnRaysBeginWithoutEffect) {
+  const TemporaryFolder folder;
+  const auto model = make_nvs(tiny_nvs());
+  save_nvs(folder / "model", *model);
+  auto config = tiny_nvs();
+  config.ray_points = {.count = 3, .octaves = 2};
+  const auto begun = load_nvs_as(config, folder / "model");
+  EXPECT_EQ(begun.model->config(), config);
+  EXPECT_FALSE(begun.fresh_decoder);
+  const auto scene = tiny_scene(3, 8, 8);
+  EXPECT_LT(difference(forward_of(*begun.model, scene, 1), forward_of(*model, scene, 1)), 1e-5);
+  save_nvs(folder / "points", *begun.model);
+  EXPECT_SENTENCE(load_nvs_as(tiny_nvs(), folder / "points"), "and ray_points where it has none");
+}
+
 TEST(NvsFolder, Bfloat16TakesHalfTheSpace) {
   const TemporaryFolder folder;
   const auto model = make_nvs(tiny_nvs());

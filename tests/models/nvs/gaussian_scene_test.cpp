@@ -163,8 +163,8 @@ TEST(GaussianScene, ImageWeightsBeginAGaussianHead) {
   const auto image = make_nvs(tiny_nvs());
   save_nvs(folder / "image", *image);
   const auto config = with_gaussians(tiny_nvs());
-  const NewHead begun = load_nvs_as(config, folder / "image");
-  EXPECT_TRUE(begun.is_new);
+  const BegunModel begun = load_nvs_as(config, folder / "image");
+  EXPECT_TRUE(begun.fresh_decoder);
   EXPECT_EQ(begun.model->config(), config);
   const auto known = image->named_parameters();
   for (const auto& item : begun.model->named_parameters()) {
@@ -178,14 +178,15 @@ TEST(GaussianScene, ImageWeightsBeginAGaussianHead) {
   save_nvs(folder / "gaussians", *begun.model);
   auto nearer = config;
   nearer.gaussians.max_dist = 3;
-  const NewHead tuned = load_nvs_as(nearer, folder / "gaussians");
-  EXPECT_FALSE(tuned.is_new);
+  const BegunModel tuned = load_nvs_as(nearer, folder / "gaussians");
+  EXPECT_FALSE(tuned.fresh_decoder);
   EXPECT_TRUE(tuned.model->named_parameters()["decoder.weight"].equal(
       begun.model->named_parameters()["decoder.weight"]));
   EXPECT_NE(fingerprint(*tuned.model), fingerprint(*begun.model));
   auto wider = config;
   wider.feed_forward.hidden_dim = 96;
   EXPECT_SENTENCE(load_nvs_as(wider, folder / "image"), "only head and gaussians may differ");
+  EXPECT_SENTENCE(load_nvs_as(tiny_nvs(), folder / "gaussians"), "only head and gaussians may differ");
 }
 
 TEST(GaussianScene, AFolderComesBackTheSame) {

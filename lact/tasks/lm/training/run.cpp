@@ -40,6 +40,7 @@ void DataOptions::check() const {
   LACT_CHECK(!data.empty() || valid.empty(), "[train] --valid needs --data");
   recall.check();
   ruler.check();
+  tales.check();
 }
 
 Sources open_sources(const DataOptions& options, int64_t seed) {
@@ -50,9 +51,12 @@ Sources open_sources(const DataOptions& options, int64_t seed) {
   const auto order = uint64_t(seed);
   if (options.data.empty()) {
     const auto sequences = [&](uint64_t part) {
-      return options.text == BuiltInText::ruler
-                 ? data::ruler_sequences(tokenizer, options.ruler, mix(order, part))
-                 : data::recall_sequences(tokenizer, options.recall, mix(order, part));
+      const uint64_t part_seed = mix(order, part);
+      switch (options.text) {
+        case BuiltInText::ruler: return data::ruler_sequences(tokenizer, options.ruler, part_seed);
+        case BuiltInText::tales: return data::tale_sequences(tokenizer, options.tales, part_seed);
+        default: return data::recall_sequences(tokenizer, options.recall, part_seed);
+      }
     };
     sources.train = sequences(1);
     sources.valid = sequences(2);
@@ -93,10 +97,10 @@ void Run::check() const {
   data.check();
   batches.check();
   LACT_CHECK(!batches.pack_documents || !data.data.empty() || data.text == BuiltInText::ruler,
-             "[train] --pack-documents needs --data or --text ruler: the recall text has no documents");
-  LACT_CHECK(!batches.answers_only || data.data.empty(),
-             "[train] --answers-only is for the built-in text: it is not known what the questions of files "
-             "are");
+             "[train] --pack-documents needs --data or --text ruler: a sequence of the others is one document");
+  LACT_CHECK(!batches.answers_only || (data.data.empty() && data.text != BuiltInText::tales),
+             "[train] --answers-only needs --text recall or ruler: it is not known what the questions of "
+             "other texts are");
   training.check();
 }
 

@@ -11,6 +11,7 @@
 
 #include "lact/data/text/recall_text.h"
 #include "lact/data/text/ruler_sequences.h"
+#include "lact/data/text/tales.h"
 #include "lact/data/text/text_format.h"
 #include "lact/nn/recompute.h"
 #include "lact/ops/dispatch/precision.h"
@@ -19,10 +20,14 @@
 
 namespace lact::tasks::lm {
 
-enum class BuiltInText { recall, ruler };
-constexpr std::array<std::pair<BuiltInText, std::string_view>, 2> enum_names(BuiltInText) {
-  return {{{BuiltInText::recall, "recall"}, {BuiltInText::ruler, "ruler"}}};
+enum class BuiltInText { recall, ruler, tales };
+constexpr std::array<std::pair<BuiltInText, std::string_view>, 3> enum_names(BuiltInText) {
+  return {{{BuiltInText::recall, "recall"}, {BuiltInText::ruler, "ruler"}, {BuiltInText::tales, "tales"}}};
 }
+
+inline constexpr const char* kBuiltInTextHelp =
+    "the built-in text: recall (facts told and asked for), ruler (the needle tasks) or tales (plain English "
+    "about people whom a tale comes back to)";
 
 struct DataOptions {
   std::vector<std::string> data;
@@ -34,6 +39,7 @@ struct DataOptions {
   BuiltInText text = BuiltInText::recall;
   data::RecallTextOptions recall;
   data::RulerTextOptions ruler;
+  data::TalesOptions tales;
 
   template <class Visitor>
   void visit(Visitor&& field) {
@@ -44,9 +50,10 @@ struct DataOptions {
     field("tokenizer", tokenizer, "bytes, or a SentencePiece model");
     field("cache", cache, "folder for tokenised text; by default beside the data");
     field("format", format, "what the files hold");
-    field("text", text, "the built-in text: recall (facts told and asked for) or ruler (the needle tasks)");
+    field("text", text, kBuiltInTextHelp);
     field("recall", recall, "the recall text");
     field("ruler", ruler, "the needle tasks");
+    field("tales", tales, "the tales");
   }
   bool operator==(const DataOptions&) const = default;
 

@@ -70,11 +70,10 @@ void Run::make_paths_absolute() {
   train::make_absolute(loss.lpips);
 }
 
-/// The model `initial`; with another head, if that is all that is wanted of it.
+/// The model `initial` with what is wanted of it besides.
 std::shared_ptr<models::ViewModel> begin_with(const std::string& initial, const models::NvsConfig& wanted) {
-  if (!wanted.has_gaussians()) return models::load_nvs(initial);
-  const models::NewHead made = models::load_nvs_as(wanted, initial);
-  if (made.is_new)
+  const models::BegunModel made = models::load_nvs_as(wanted, initial);
+  if (made.fresh_decoder)
     log::info("{}: all weights but the decoder's, whose {} numbers per token are new", initial,
               wanted.output_channels());
   return made.model;
