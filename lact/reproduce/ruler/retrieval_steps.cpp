@@ -16,7 +16,8 @@ constexpr const char* kTokenizer = "ruler.tokenizer";
 std::string set(const char* field, int64_t value) { return fmt::format("{}={}", field, value); }
 
 /// The paper's layer in small: window attention and fast weights over shared q, k, v. The convolution, which
-/// the paper does not have, lets a value meet its key within the budget's few steps; all contenders have it.
+/// the paper does not have, lets a value meet its key within the budget's few steps, and embeddings that are
+/// tied to the output let what was read be said again; all contenders have both.
 Words model_words(const Size& size, const Contender& contender) {
   std::vector<std::string> fields = {set("model_dim", size.width),
                                      set("num_layers", size.layers),
@@ -29,14 +30,15 @@ Words model_words(const Size& size, const Contender& contender) {
                                      "layer.memory.prepare_qk=[\"silu\",\"l2_norm\"]",
                                      "layer.memory.rope_heads=0",
                                      "layer.memory.initial_weights.rank=0",
-                                     "layer.memory.base_rate=0.01",
+                                     "layer.memory.base_rate=0.3",
                                      "layer.memory.output_scale=none",
                                      "layer.gla.num_heads=1",
                                      set("layer.deltanet.num_heads", size.width / 32),
                                      set("chunk_size", size.chunk),
                                      set("window_size", size.chunk),
                                      "init_std=0.08",
-                                     "embedding_std=1"};
+                                     "tie_embeddings=true",
+                                     "embedding_std=0.25"};
   fields.insert(fields.end(), contender.set.begin(), contender.set.end());
   Words words = {"--config", "lm_tiny"};
   for (const auto& field : fields) {
@@ -56,6 +58,7 @@ Words training_words(const Size& size, const Contender& contender, const std::st
            {"--length", std::to_string(size.length)},
            {"--shortest", std::to_string(size.shortest)},
            {"--steps", std::to_string(size.steps)},
+           {"--optimizer", "muon"},
            {"--rate", rate},
            {"--rate-floor", "0.05"},
            {"--warmup", std::to_string(std::max<int64_t>(1, size.steps / 20))},
@@ -139,11 +142,11 @@ Size size(const Plan& plan) {
   size.chunk = 64;
   size.batch = plan.smoke() ? 1 : 8;
   size.length = plan.smoke() ? 384 : 512;
-  size.shortest = plan.smoke() ? 0 : 160;
-  size.steps = plan.by_budget({2, 600, 2400, 3600});
+  size.shortest = plan.smoke() ? 0 : 96;
+  size.steps = plan.by_budget({2, 1200, 4800, 7200});
   size.vocabulary = plan.smoke() ? 1024 : 2048;
   size.documents = plan.smoke() ? 200 : 4000;
-  size.rates = plan.smoke() ? std::vector<std::string>{"0.003"} : std::vector<std::string>{"0.003", "0.01"};
+  size.rates = plan.smoke() ? std::vector<std::string>{"0.003"} : std::vector<std::string>{"0.006", "0.012"};
   size.lengths = plan.smoke() ? std::vector<int64_t>{384} : std::vector<int64_t>{320, 512, 1024};
   size.examples = plan.by_budget({1, 20, 50, 100});
   size.answer_tokens = plan.smoke() ? 8 : 40;
