@@ -22,8 +22,8 @@ constexpr int kMostPeerStarts = 4;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /// An answer of zeros has an error of 1.
 constexpr double kMostRounding = 0.9;
-/// Where the plain form itself does worse than zeros, nothing is left but rounding, and other checks have to decide: answers of the
-/// same size differ by 2 at most.
+/// Where the plain form itself does worse than zeros, nothing is left but rounding, and other checks have to
+/// decide: answers of the same size differ by 2 at most.
 constexpr double kNothingButRounding = 2;
 
 std::optional<double> ratio(const std::optional<double>& theirs, const std::optional<double>& ours) {

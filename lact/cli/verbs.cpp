@@ -16,9 +16,8 @@ void show_help_when_alone(CLI::App& group) {
 
 void check_option_groups(const CLI::App& verb, const std::string& word) {
   // Groups that belong to one choice among several; all others always count.
-  static const std::vector<std::string> choices = {"Text files", "loss",        "recall",
-                                                   "ruler",      "tales",       "--turntable",
-                                                   "--interpolate"};
+  static const std::vector<std::string> choices = {"Text files", "loss",        "recall",       "ruler",
+                                                   "tales",      "--turntable", "--interpolate"};
   for (const auto* option : verb.get_options()) {
     const std::string& group = option->get_group();
     const bool depends = std::any_of(choices.begin(), choices.end(), [&](const std::string& choice) {

@@ -169,19 +169,19 @@ TEST_F(ReproducedViews, EveryContenderTakesItsOwnBestRate) {
   const Experiment one = experiment("fig7b_views");
   Pretended pretended;
   pretended.sweep = [](const std::string& model, const std::string& rate) {
-    const double best = model == "lact_gd" ? 0.002 : 0.004;
+    const double best = model == "lact_gd" ? 0.003 : 0.006;
     return 20 - std::abs(std::stod(rate) - best);
   };
   const Results results = results_of(one, pretended);
   std::map<std::string, std::string> rates;
   for (const Step& step : one.steps)
     if (step.choose) rates[step.id] = word_after(step.choose(results), "--rate");
-  EXPECT_EQ(rates.at("views_lact_gd_1"), "0.002");
-  EXPECT_EQ(rates.at("views_lact_x2_1"), "0.004");
+  EXPECT_EQ(rates.at("views_lact_gd_1"), "0.003");
+  EXPECT_EQ(rates.at("views_lact_x2_1"), "0.006");
   const Section section = one.section(results);
   const auto taken = section.tables[1];
-  EXPECT_EQ(taken.rows[0].back(), "0.004");
-  EXPECT_EQ(taken.rows[2].back(), "0.002");
+  EXPECT_EQ(taken.rows[0].back(), "0.006");
+  EXPECT_EQ(taken.rows[2].back(), "0.003");
   EXPECT_EQ(section.findings.size(), 2U);
 }
 

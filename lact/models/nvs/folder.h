@@ -36,8 +36,8 @@ inline std::optional<io::ImageSize> trained_size(const std::string& folder_or_fi
 /// A folder, or a checkpoint file; the sizes of a file are those of its tensors.
 std::shared_ptr<ViewModel> load_nvs(const std::string& folder_or_file);
 
-/// Whether a model can begin with the weights of `known`: it differs in nothing but a head of Gaussians, and in
-/// points on rays if `known` has none.
+/// Whether a model can begin with the weights of `known`: it differs in nothing but a head of Gaussians, and
+/// in points on rays if `known` has none.
 bool can_begin_with(const NvsConfig& config, const NvsConfig& known);
 
 /// A model of `config` with such weights. The decoder's are fresh unless it says as many numbers of the same

@@ -53,9 +53,12 @@ Sources open_sources(const DataOptions& options, int64_t seed) {
     const auto sequences = [&](uint64_t part) {
       const uint64_t part_seed = mix(order, part);
       switch (options.text) {
-        case BuiltInText::ruler: return data::ruler_sequences(tokenizer, options.ruler, part_seed);
-        case BuiltInText::tales: return data::tale_sequences(tokenizer, options.tales, part_seed);
-        default: return data::recall_sequences(tokenizer, options.recall, part_seed);
+        case BuiltInText::ruler:
+          return data::ruler_sequences(tokenizer, options.ruler, part_seed);
+        case BuiltInText::tales:
+          return data::tale_sequences(tokenizer, options.tales, part_seed);
+        default:
+          return data::recall_sequences(tokenizer, options.recall, part_seed);
       }
     };
     sources.train = sequences(1);
@@ -96,8 +99,9 @@ void Run::check() const {
   model.check();
   data.check();
   batches.check();
-  LACT_CHECK(!batches.pack_documents || !data.data.empty() || data.text == BuiltInText::ruler,
-             "[train] --pack-documents needs --data or --text ruler: a sequence of the others is one document");
+  LACT_CHECK(
+      !batches.pack_documents || !data.data.empty() || data.text == BuiltInText::ruler,
+      "[train] --pack-documents needs --data or --text ruler: a sequence of the others is one document");
   LACT_CHECK(!batches.answers_only || (data.data.empty() && data.text != BuiltInText::tales),
              "[train] --answers-only needs --text recall or ruler: it is not known what the questions of "
              "other texts are");

@@ -166,13 +166,17 @@ TEST(LmTrainingTask, LossOfAnswersIsTheirMean) {
   }
 }
 
-TEST(LmRun, AnswersOnlyNeedsTheBuiltInText) {
+TEST(LmRun, AnswersOnlyNeedsATextWhoseQuestionsAreKnown) {
   lm::Run run;
   run.model = models::lm_tiny();
   run.batches.answers_only = true;
   run.check();
+  run.data.text = lm::BuiltInText::tales;
+  EXPECT_SENTENCE(run.check(), "--answers-only needs --text recall or ruler");
+  run.data.text = lm::BuiltInText::ruler;
+  run.check();
   run.data.data = {"books"};
-  EXPECT_SENTENCE(run.check(), "--answers-only is for the built-in text");
+  EXPECT_SENTENCE(run.check(), "--answers-only needs --text recall or ruler");
 }
 
 TEST(LmRun, PackingNeedsDocuments) {
