@@ -127,7 +127,18 @@ tasks::lm::Engine make_engine(const GenerateArguments& arguments, const tasks::l
   return {lm, options, load_lm(arguments.draft, arguments.lm.load)};
 }
 
-void run_generate(const GenerateArguments& arguments) {
+/// Nothing but `lact lm generate`: the shipped weights tell a tale, which they know by its title.
+GenerateArguments with_something_to_tell(GenerateArguments arguments) {
+  const bool asks =
+      !arguments.prompts.empty() || !arguments.prompt_file.empty() || !arguments.memories.empty();
+  if (asks || !arguments.lm.model.empty()) return arguments;
+  arguments.prompts = {"The Tale of"};
+  arguments.echo = true;
+  return arguments;
+}
+
+void run_generate(const GenerateArguments& given) {
+  const GenerateArguments arguments = with_something_to_tell(given);
   arguments.generate.check();
   const std::vector<Wanted> wanted = wanted_texts(arguments);
   const bool needs_hash = !arguments.memories.empty() || !arguments.save_memory.empty();
@@ -173,9 +184,12 @@ void add_lm_generate(CLI::App& task) {
   const auto arguments = std::make_shared<GenerateArguments>();
   auto* verb = task.add_subcommand("generate", "Write text token by token, in constant memory");
   verb->footer(
-      "Example: lact lm generate --prompt \"It was a dark\" --max-tokens 200\n"
+      "Example: lact lm generate --prompt \"The Tale of Oakley\" --max-tokens 400\n"
       "         lact lm generate --model run --memory book.mem --prompt \"And then\"\n"
-      "         lact lm generate --prompt \"It was a dark\" --prompt \"It was a bright\" --temperature 0\n"
+      "         lact lm generate --prompt \"The Tale of Oakley\" --prompt \"The Tale of Ashford\" "
+      "--temperature 0\n"
+      "Without --model, the weights that come with lact go on, and without a prompt they begin a tale of "
+      "their own.\n"
       "Every --memory goes on with every --prompt, each as if it were alone; the weights are read once for "
       "all.");
   add_lm_options(*verb, arguments->lm);

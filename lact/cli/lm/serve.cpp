@@ -32,7 +32,7 @@ void add_lm_serve(CLI::App& task, int& exit_code) {
       "serve", "Answer requests over HTTP, as llama.cpp's server does, with memories that have names");
   verb->footer(
       "Example: lact lm serve --model run --port 8080\n"
-      "         curl http://127.0.0.1:8080/v1/completions -d '{\"prompt\": \"It was a dark\", "
+      "         curl http://127.0.0.1:8080/v1/completions -d '{\"prompt\": \"The Tale of Oakley\", "
       "\"max_tokens\": "
       "50}'\n"
       "A page to talk to the model is at http://127.0.0.1:8080/; docs/server.md is the guide.");
