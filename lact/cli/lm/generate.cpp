@@ -132,7 +132,7 @@ GenerateArguments with_something_to_tell(GenerateArguments arguments) {
   const bool asks =
       !arguments.prompts.empty() || !arguments.prompt_file.empty() || !arguments.memories.empty();
   if (asks || !arguments.lm.model.empty()) return arguments;
-  arguments.prompts = {"The Tale of"};
+  arguments.prompts = {"The Tale of Oakley"};
   arguments.echo = true;
   return arguments;
 }
