@@ -76,11 +76,15 @@ void check_no_resume(const CLI::App& verb) {
              "[train] --from-start is for --resume; a new run always begins at step 0");
 }
 
+void check_no_config(const CLI::App& verb, const TrainPlace& place) {
+  LACT_CHECK(place.initial_model.empty() || verb.get_option("--config")->count() == 0,
+             "[train] --config means nothing with --init, which brings its own model");
+}
+
 void check_initial_model(const CLI::App& verb, const TrainPlace& place) {
-  for (const char* name : {"--config", "--set"}) {
-    LACT_CHECK(place.initial_model.empty() || verb.get_option(name)->count() == 0,
-               "[train] {} means nothing with --init, which brings its own model", name);
-  }
+  check_no_config(verb, place);
+  LACT_CHECK(place.initial_model.empty() || verb.get_option("--set")->count() == 0,
+             "[train] --set means nothing with --init, which brings its own model");
 }
 
 void share_batches(train::TrainOptions& training, const parallel::World& world) {

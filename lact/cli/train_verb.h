@@ -37,7 +37,18 @@ void check_resume(const CLI::App& verb);
 /// What belongs to --resume alone.
 void check_no_resume(const CLI::App& verb);
 
-/// --init brings its own model: --config and --set would be ignored.
+/// --init brings its own model: --config would be ignored.
+void check_no_config(const CLI::App& verb, const TrainPlace& place);
+
+/// The config of the model that --init brings, with what --set changes.
+template <class Config>
+Config changed(Config config, const std::vector<std::string>& assignments) {
+  for (const auto& assignment : assignments) options::read(options::parse_assignment(assignment), config);
+  config.check();
+  return config;
+}
+
+/// Where --set would be ignored, too.
 void check_initial_model(const CLI::App& verb, const TrainPlace& place);
 
 /// One stage for each text like "steps=2000,size=64"; what it does not say is as in `defaults`. Without any

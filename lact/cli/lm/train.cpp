@@ -20,9 +20,11 @@ struct TrainArguments {
   tasks::lm::Run run;
 };
 
-/// The preset or file with its changes; the vocabulary is the tokenizer's unless it was set.
+/// That of --init, or the preset or file, with its changes; the vocabulary of a new model is the tokenizer's
+/// unless it was set.
 models::LmConfig model_config(const TrainArguments& arguments) {
-  if (!arguments.place.initial_model.empty()) return models::read_lm_config(arguments.place.initial_model);
+  const std::string& initial = arguments.place.initial_model;
+  if (!initial.empty()) return changed(models::read_lm_config(initial), arguments.assignments);
   const auto config = models::resolve_config(arguments.config, arguments.assignments);
   LACT_CHECK(task_of(config) == models::Task::lm, "[train] {} is not a language model", arguments.config);
   auto model = std::get<models::LmConfig>(config);
@@ -37,7 +39,7 @@ void settle_run(const CLI::App& verb, TrainArguments& arguments) {
   // Nothing that is given may be ignored.
   const auto& data = arguments.run.data;
   check_option_groups(verb, data.data.empty() ? options::write(data.text).get<std::string>() : "Text files");
-  check_initial_model(verb, arguments.place);
+  check_no_config(verb, arguments.place);
   const auto own_tokenizer = std::filesystem::path(arguments.place.initial_model) / "tokenizer.model";
   const bool chosen = verb.get_option("--tokenizer")->count() > 0;
   if (!arguments.place.initial_model.empty() && !chosen && std::filesystem::exists(own_tokenizer)) {

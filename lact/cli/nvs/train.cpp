@@ -25,10 +25,7 @@ struct NvsTrainArguments {
 models::NvsConfig initial_config(const NvsTrainArguments& arguments) {
   const std::string& initial = arguments.place.initial_model;
   const models::NvsConfig known = models::load_nvs(initial)->config();
-  models::NvsConfig config = known;
-  for (const auto& assignment : arguments.assignments)
-    options::read(options::parse_assignment(assignment), config);
-  config.check();
+  const models::NvsConfig config = changed(known, arguments.assignments);
   LACT_CHECK(models::can_begin_with(config, known),
              "[train] --init {} brings its own model, of which --set may change the head to gaussians, "
              "gaussians.*, and ray_points.* where it has none, alone",
@@ -45,8 +42,7 @@ models::NvsConfig nvs_model_config(const NvsTrainArguments& arguments) {
 }
 
 void settle_nvs_run(const CLI::App& verb, NvsTrainArguments& arguments) {
-  LACT_CHECK(arguments.place.initial_model.empty() || verb.get_option("--config")->count() == 0,
-             "[train] --config means nothing with --init, which brings its own model");
+  check_no_config(verb, arguments.place);
   auto& run = arguments.run;
   const auto given = [&](const char* option) { return verb.get_option(option)->count() > 0; };
   if (!run.scenes.meshes.empty() && !given("--mesh-share")) run.scenes.mesh_share = 1;

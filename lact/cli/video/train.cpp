@@ -26,13 +26,8 @@ models::VideoConfig video_model_config(const CLI::App& verb, const VideoTrainArg
     LACT_CHECK(task_of(config) == models::Task::video, "[train] {} is not a video model", arguments.config);
     return std::get<models::VideoConfig>(config);
   }
-  LACT_CHECK(verb.get_option("--config")->count() == 0,
-             "[train] --config means nothing with --init, which brings its own model; --set changes a field");
-  models::VideoConfig config = models::read_video_config(arguments.place.initial_model);
-  for (const auto& assignment : arguments.assignments)
-    options::read(options::parse_assignment(assignment), config);
-  config.check();
-  return config;
+  check_no_config(verb, arguments.place);
+  return changed(models::read_video_config(arguments.place.initial_model), arguments.assignments);
 }
 
 void settle_video_run(const CLI::App& verb, VideoTrainArguments& arguments) {

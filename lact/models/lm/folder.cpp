@@ -61,6 +61,26 @@ std::shared_ptr<LanguageModel> load_lm(const std::string& folder) {
   return load_lm_for_inference(folder, ops::WeightFormat::f32).model;
 }
 
+std::shared_ptr<LanguageModel> load_lm_as(const LmConfig& config, const std::string& folder) {
+  const auto known = load_lm(folder);
+  if (config == known->config()) return known;
+  const auto model =
+      making(folder + ": the model's weights", [&] { return nn::make_uninitialised<LanguageModel>(config); });
+  const char* const rule = "what is changed may not change the weights, expected fields such as window_size";
+  const at::NoGradGuard no_grad;
+  auto theirs = known->named_parameters();
+  for (const auto& ours : model->named_parameters()) {
+    const at::Tensor* found = theirs.find(ours.key());
+    LACT_CHECK(found, "{}: has no weight {}: {}", folder, ours.key(), rule);
+    LACT_CHECK(found->sizes() == ours.value().sizes(), "{}: its weight {} has shape {}, not {}: {}", folder,
+               ours.key(), found->sizes(), ours.value().sizes(), rule);
+    ours.value().copy_(*found);
+  }
+  LACT_CHECK(theirs.size() == model->named_parameters().size(), "{}: has {} weights, not {}: {}", folder,
+             theirs.size(), model->named_parameters().size(), rule);
+  return model;
+}
+
 LmForInference load_lm_for_inference(const std::string& folder, ops::WeightFormat format,
                                      ops::Precision precision, bool with_fingerprint) {
   const LmConfig config = read_lm_config(folder);

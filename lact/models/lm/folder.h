@@ -23,6 +23,10 @@ LmConfig read_lm_config(const std::string& folder);
 
 std::shared_ptr<LanguageModel> load_lm(const std::string& folder);
 
+/// The folder's weights in a model of another config, such as one of a shorter window; throws a sentence
+/// unless the weights are the same ones.
+std::shared_ptr<LanguageModel> load_lm_as(const LmConfig& config, const std::string& folder);
+
 /// A model for inference, and what its file says.
 struct LmForInference {
   std::shared_ptr<LanguageModel> model;

@@ -207,6 +207,21 @@ TEST_F(LmProgram, BeginsWithTheWeightsOfAnotherModel) {
   EXPECT_LT((after->forward(ids) - before->forward(ids)).abs().max().item<double>(), 1e-4);
 }
 
+TEST_F(LmProgram, BeginsWithTheWeightsOfAnotherModelInAShorterWindow) {
+  const std::string start =
+      "lm train --init " + model() + " --batch 1 --length 40 --steps 1 --rate 1e-9 --validate-every 0 ";
+  const auto known = models::load_lm(path("model"))->config();
+  const auto half = std::to_string(known.window_size / 2);
+  const auto outcome = run_program("--threads 1 " + start + "--set window_size=" + half +
+                                   " --set chunk_size=" + half + " -o " + quoted("run"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(models::read_lm_config(path("run")).window_size, known.window_size / 2);
+  EXPECT_EQ(models::read_lm_config(path("run")).chunk_size, known.window_size / 2);
+  expect_mistake(start + "--config lm_tiny -o " + quoted("other"), "--config means nothing with --init");
+  expect_mistake(start + "--set num_layers=7 -o " + quoted("other"),
+                 "what is changed may not change the weights");
+}
+
 TEST_F(LmProgram, ARunThatIsKilledBeforeItsFirstCheckpointKeepsItsInitialWeights) {
   const std::string start = "--threads 1 lm train --init " + model() +
                             " --batch 1 --length 40 --rate 1e-9 --log-every 1 --validate-every 0 ";

@@ -43,6 +43,31 @@ TEST(LmFolder, ComesBackTheSame) {
   }
 }
 
+TEST(LmFolder, WeightsComeIntoAModelOfAnotherWindow) {
+  const TemporaryFolder folder;
+  auto config = tiny_lm();
+  const auto model = make_lm(config);
+  save_lm(folder / "model", *model);
+  config.window_size /= 2;
+  config.chunk_size /= 2;
+  const auto changed = load_lm_as(config, folder / "model");
+  EXPECT_EQ(changed->config(), config);
+  const auto expected = model->named_parameters(), found = changed->named_parameters();
+  for (const auto& one : expected) EXPECT_TRUE(found[one.key()].equal(one.value())) << one.key();
+  const at::Tensor ids = lact::testing::random_ids(1, 40);
+  EXPECT_FALSE(changed->forward(ids).equal(model->forward(ids)));
+
+  auto deeper = tiny_lm();
+  ++deeper.num_layers;
+  EXPECT_SENTENCE(load_lm_as(deeper, folder / "model"), "what is changed may not change the weights");
+  auto wider = tiny_lm();
+  wider.feed_forward.hidden_dim *= 2;
+  EXPECT_SENTENCE(load_lm_as(wider, folder / "model"), "has shape");
+  auto window = tiny_lm();
+  window.mixer = MixerKind::window;
+  EXPECT_SENTENCE(load_lm_as(window, folder / "model"), "weights, not");
+}
+
 TEST(LmFolder, UsesTheAuthorsNamesWhereTheyExist) {
   const TemporaryFolder folder;
   save_lm(folder / "model", *make_lm(plain()));

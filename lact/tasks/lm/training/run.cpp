@@ -128,8 +128,7 @@ std::shared_ptr<train::Task> Run::make_task(const std::string& /*folder*/, const
   const Sources sources = open_sources(data, training.seed);
   at::manual_seed(uint64_t(training.seed));
   const auto made =
-      initial.empty() ? std::make_shared<models::LanguageModel>(model) : models::load_lm(initial);
-  model = made->config();
+      initial.empty() ? std::make_shared<models::LanguageModel>(model) : models::load_lm_as(model, initial);
   precision = ops::announced(precision);
   made->set_compute_type(ops::compute_type(precision));
   made->set_recompute(recompute);
